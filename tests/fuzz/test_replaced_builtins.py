@@ -3,6 +3,7 @@
 import builtins
 import operator
 import queue
+from itertools import product
 
 import pytest
 
@@ -30,8 +31,13 @@ def wrong(*arguments, **keywords):
 
 
 VALUES = {"None": None, "wrong": wrong}
-NAME, VALUE = pytest.mark.parametrize("name", one_in(17, NAMES)), pytest.mark.parametrize("value", one_in(2, VALUES))
-WHEN = pytest.mark.parametrize("when", one_in(3, ["in_a_thread", "in_the_setup", "taken_back"]))
+TIMES = ("in_a_thread", "in_the_setup", "taken_back")
+WHEN = pytest.mark.parametrize("when", one_in(3, TIMES))
+# Each name at each time; whether it is called or only looked at does not depend on both, so the values take turns.
+EACH = pytest.mark.parametrize(
+    ("name", "when", "value"),
+    one_in(33, [pytest.param(name, when, list(VALUES)[index % 2]) for index, (name, when) in enumerate(product(NAMES, TIMES))]),
+)
 
 
 def replacing(does, name, value, when):
@@ -53,17 +59,13 @@ def replacing(does, name, value, when):
     return gilcheck.fuzz(threads=[thread, thread], setup=setup, invariant=is_two, judge=False, schedules=40, budget=20.0)
 
 
-@NAME
-@VALUE
-@WHEN
+@EACH
 def test_a_correct_program_is_not_violated_by_code_of_the_check_that_meets_the_name(name, value, when):
     result = replacing(add_locked, name, value, when)
     assert result.verdict in ("holds", "inconclusive"), str(result)
 
 
-@NAME
-@VALUE
-@WHEN
+@EACH
 def test_a_race_beside_the_name_does_not_hold(name, value, when):
     result = replacing(add, name, value, when)
     assert result.verdict in ("violated", "inconclusive"), str(result)

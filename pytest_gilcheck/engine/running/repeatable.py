@@ -27,10 +27,9 @@ import weakref
 import zlib
 from collections.abc import Callable, Iterable
 from functools import partial
-from itertools import compress
 from typing import Any
 
-from ...core.classes import bases_of, in_class, is_a, module_of_class, names_of
+from ...core.classes import derived_from, in_class, is_a, module_of_class, names_of
 from ...core.source import line_text
 from .generators import OfNumpy, OfRandom, SharedGenerator, numpy_module
 
@@ -194,16 +193,12 @@ class Repeatable(Chance):
 
     def hash_by_number(self, kinds: Iterable[type]) -> None:
         """Hash the instances that these classes will have by their number."""
-        wanted = {id(kind) for kind in kinds if self._change(kind)}
-        if not wanted:
-            return
-        things = gc.get_objects()  # a hundred thousand, so all are asked for their classes in C; isinstance would ask the thing
-        each = list(map(type, things))
-        numbers = list(map(id, each))
-        concerned = {
-            key for key, kind in dict(zip(numbers, each, strict=True)).items() if not wanted.isdisjoint(map(id, bases_of(kind)))
-        }
-        for thing in compress(things, map(concerned.__contains__, numbers)):
+        concerned = [each for kind in kinds if self._change(kind) for each in derived_from(kind)]
+        numbers = set(map(id, concerned))
+        # An instance of a class of Python refers to its class, and C looks for these alone four times as fast as for all objects.
+        for thing in gc.get_referrers(*concerned) if concerned else ():
+            if id(type(thing)) not in numbers:  # isinstance would ask the thing
+                continue
             try:
                 self._before[id(thing)] = weakref.ref(thing)
             except TypeError:  # another object could come to its address: keep it
