@@ -10,7 +10,6 @@ import types
 import pytest
 
 from pytest_gilcheck.engine.bytecode.changing import Changing
-from pytest_gilcheck.engine.bytecode.visible import Visibility
 from pytest_gilcheck.engine.program import Program
 from pytest_gilcheck.fuzz.check import fuzz
 from pytest_gilcheck.search.plan import FuzzPlan
@@ -142,18 +141,3 @@ def test_the_text_of_the_command_line_is_not_taken_for_the_source_of_a_dataclass
     command, program = [sys.executable, "-c", text, str(script)], "runpy.run_path(sys.argv[1])\n"
     run = subprocess.run(command, input=program, capture_output=True, text=True, timeout=60)
     assert run.stdout.strip() in SETTLED, run.stderr
-
-
-def test_an_attribute_of_a_local_variable_drops_no_last_reference_and_one_of_a_result_may():
-    visibility = Visibility()
-    visibility.names._known |= {"one"}
-    loads = eval("lambda pair: pair.one"), eval("lambda pair: pair.one.one")
-
-    def ends():
-        tables = [visibility.table(each.__code__, {}) for each in loads]
-        return [sum(step.kind == "end" for step in table.steps.values()) for table in tables]
-
-    assert ends() == [0, 0]
-    visibility.names.ends_matter = True
-    of_a_local, of_a_result = ends()
-    assert of_a_result == of_a_local + 1

@@ -376,10 +376,8 @@ def test_no_exception_of_the_rule_loses_an_outcome_and_a_planted_mistake_does(na
     differing, brute, _ = missed(drawn, preemptions=1)
     assert not differing
     assert len(brute.found) > 1
-    for known in (operands._known, sources.of_code):
-        monkeypatch.setattr(known, "_by_id", {})  # what was worked out without the mistake, and what will be with it
-        monkeypatch.setattr(known, "_by_value", {})
-    monkeypatch.setattr(sources, "_files", {})
+    for module, known in ((operands, "_known"), (sources, "_codes"), (sources, "_files")):
+        monkeypatch.setattr(module, known, {})  # what was worked out without the mistake, and what will be with it
     monkeypatch.setattr(sources, "_of_text", sources._of_text.__wrapped__)
     plant(monkeypatch)
     _, brute, ours = missed(drawn, preemptions=1, brute=brute)

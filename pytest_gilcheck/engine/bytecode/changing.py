@@ -128,8 +128,6 @@ class Changing:
         self._store(stored)
         if under_test and not partly_stepped(code.co_filename):
             self.file(code.co_filename)
-            if CALLS_A_SETTER in words:
-                self._set("by_setters")
             if sys.version_info < (3, 12):  # from there on, each call says what it calls (`called`)
                 text = file_text(code.co_filename)
                 if "__init__" in code.co_names or ".__init__" in text:
@@ -204,6 +202,8 @@ class Changing:
     def _words(self, words: Set[str]) -> None:
         if words & STORING or words & MAKERS:
             self._set("anything")
+        if CALLS_A_SETTER in words:
+            self._set("by_setters")
         if words & _ENDING:
             self._set("ends_matter")
         if words & _LOOKING_IN:

@@ -18,7 +18,7 @@ from inspect import CO_VARARGS, CO_VARKEYWORDS
 from types import CodeType
 from typing import Any
 
-from .code_facts import OfCode
+from .code_facts import kept
 from .instructions import INSTRUCTIONS, InstructionRow, effect, taken
 from .successors import Successors, successors_of
 
@@ -55,25 +55,21 @@ ValueOf = Callable[[str], Any]  # the value of a global that nothing rebinds; an
 OperandOf = Callable[[str], Operand]  # what is known of that value
 
 
+_known: dict[CodeType, tuple[dict[str, Operand], dict[int, Stack]]] = {}  # the globals asked for, and the result
+
+
 def operands(code: CodeType, instructions: Sequence[dis.Instruction], value_of: ValueOf) -> dict[int, Stack]:
     """The stack before each instruction, by offset, as far as it is known."""
-    known = _known(code)
-    if known and all(_global(value_of(name)) is operand for name, operand in known[0][0].items()):
-        return known[0][1]
+    known = _known.get(code)
+    if known is not None and all(_global(value_of(name)) is operand for name, operand in known[0].items()):
+        return known[1]
     asked: dict[str, Operand] = {}
 
     def operand_of(name: str) -> Operand:
         asked[name] = found = _global(value_of(name))
         return found
 
-    known[:] = [(asked, _followed(code, instructions, operand_of))]
-    return known[0][1]
-
-
-@OfCode
-def _known(code: CodeType) -> list[tuple[dict[str, Operand], dict[int, Stack]]]:
-    """The globals that were asked for last, and the result; nothing at first."""
-    return []
+    return kept(_known, code, (asked, _followed(code, instructions, operand_of)))[1]
 
 
 def parameters_of(code: CodeType) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from ...core.classes import file_of_module
 from ...core.lookup import looked_up
 from ...core.own_builtins import PutBack
 from ...core.source import file_text, no_warnings_of_the_compiler, with_nested
-from .code_facts import OfCode, instructions_of, stores_of
+from .code_facts import instructions_of, kept, stores_of
 from .step_rule import GENERATOR, loads_a_method
 
 STORING = frozenset(  # code that has one of these names may store attributes, globals or cells without a store instruction
@@ -79,27 +79,32 @@ class SourceFacts:
     aliases: bool = False
 
 
-@OfCode
+_codes: dict[CodeType, tuple[frozenset[str], frozenset[str]]] = {}
+
+
 def of_code(code: CodeType) -> tuple[frozenset[str], frozenset[str]]:
     """The names that a code object stores; all names in it that may matter.
 
     What is nested in it starts by itself.
     """
-    stores = {_SPACES[opname.rpartition("_")[2]] + name for opname, name in stores_of(code)}
-    read = {name for name in _STORED_TO if not any(store.endswith(name) for store in stores)}  # which stores nothing
-    if not _NAMING.isdisjoint(code.co_names):
-        stores.add(".name")
-    texts = set(_texts(code))
-    spelled = _SPELLED & {word for text in texts for word in _WORD.findall(text)}  # getattr(x, "__dict__")
-    if not _STORING_IF_CALLED.isdisjoint((*code.co_names, *texts)):
-        loaded = {each.argval for each in instructions_of(code) if each.opname.startswith("LOAD_") and type(each.argval) is str}
-        if not _STORING_IF_CALLED.isdisjoint(loaded):
-            spelled |= {"__setstate__"}
-    words = {*code.co_names, *spelled} - read
-    if not _SETTERS.isdisjoint(words) and _calls_its_setters(code):
-        words = words - _SETTERS | {CALLS_A_SETTER}
-    words |= {code.co_name} - _SETTERS  # such a method of a class makes steps
-    return frozenset(stores), frozenset(words)
+    known = looked_up(_codes, code)
+    if known is None:
+        stores = {_SPACES[opname.rpartition("_")[2]] + name for opname, name in stores_of(code)}
+        read = {name for name in _STORED_TO if not any(store.endswith(name) for store in stores)}  # which stores nothing
+        if not _NAMING.isdisjoint(code.co_names):
+            stores.add(".name")
+        texts = set(_texts(code))
+        spelled = _SPELLED & {word for text in texts for word in _WORD.findall(text)}  # getattr(x, "__dict__")
+        if not _STORING_IF_CALLED.isdisjoint((*code.co_names, *texts)):
+            loaded = {each.argval for each in instructions_of(code) if each.opname.startswith("LOAD_") and type(each.argval) is str}
+            if not _STORING_IF_CALLED.isdisjoint(loaded):
+                spelled |= {"__setstate__"}
+        words = {*code.co_names, *spelled} - read
+        if not _SETTERS.isdisjoint(words) and _calls_its_setters(code):
+            words = words - _SETTERS | {CALLS_A_SETTER}
+        words |= {code.co_name} - _SETTERS  # such a method of a class makes steps
+        known = kept(_codes, code, (frozenset(stores), frozenset(words)))
+    return known
 
 
 def _calls_its_setters(code: CodeType) -> bool:
@@ -179,7 +184,7 @@ def _of_text(text: str) -> SourceFacts:
         found.of_ends = found.of_ends or not _OF_ENDS.isdisjoint(code.co_names)
         found.of_threads = found.of_threads or not _OF_THREADS.isdisjoint(code.co_names)
         stored, words = of_code(code)
-        found.words |= words - {CALLS_A_SETTER}  # which matters when that code has started
+        found.words |= words
         found.attributes |= {name[1:] for name in stored if name.startswith(".")}
         at_import = not code.co_flags & CO_OPTIMIZED
         found.aliases = found.aliases or ".__dict__" in stored or (at_import and bool(words & _ALIASING))

@@ -6,8 +6,9 @@ import dis
 from bisect import bisect_left
 from types import CodeType
 
+from ...core.lookup import looked_up
 from ...core.own_builtins import PutBack
-from .code_facts import OfCode, instructions_of
+from .code_facts import instructions_of, kept
 from .instructions import INSTRUCTIONS, JUMPS, NEW
 
 
@@ -40,5 +41,10 @@ class Successors:
                     self.handlers[index].append(handler)
 
 
-successors_of = OfCode(Successors)
-"""Those of a code object."""
+_known: dict[CodeType, Successors] = {}
+
+
+def successors_of(code: CodeType) -> Successors:
+    """Those of a code object, which are the same whatever is known of names."""
+    known = looked_up(_known, code)
+    return kept(_known, code, Successors(code)) if known is None else known

@@ -114,7 +114,7 @@ class Visibility:
         line, ended_loop, at_entry, switch = code.co_firstlineno, False, False, ""
         nones = 0  # the number of consecutive instructions before this one that load None
         entry: dict[int, Access] = {}
-        for before, instruction in zip(instructions[:1] + instructions, instructions, strict=False):
+        for instruction in instructions:
             name, offset = instruction.opname, instruction.offset
             known = INSTRUCTIONS.get(name, NEW)
             if known.event is False:
@@ -131,8 +131,7 @@ class Visibility:
             if switch == "behind" and at_entry and not entry:
                 entry = {offset: Access("call", ENTRY, line)}
             at_entry, switch, ended_loop = name == "RESUME", known.switch, False
-            drops = self.names.ends_matter and not _is_of_a_local(instruction, before)
-            self._classify(instruction, line, nones, stacks.get(offset, ()), table, drops=drops)
+            self._classify(instruction, line, nones, stacks.get(offset, ()), table)
             nones = nones + 1 if name == "LOAD_CONST" and instruction.argval is None else 0
         if code.co_flags & GENERATOR or not _ends_without(table.steps, code, instructions):
             entry = {}
@@ -145,14 +144,8 @@ class Visibility:
             table.apart = frozenset(each for each in (*table.steps, *table.calls) if self.names.is_apart(place_in_code(code, each)))
         return table
 
-    def _classify(
-        self, instruction: dis.Instruction, line: int, nones: int, stack: Stack, table: StepTable, *, drops: bool
-    ) -> None:
-        """Enter an instruction into the table, as a step or as a call, if it is one.
-
-        Args:
-            drops: whether it may be noticed that an object ends in it.
-        """
+    def _classify(self, instruction: dis.Instruction, line: int, nones: int, stack: Stack, table: StepTable) -> None:
+        """Enter an instruction into the table, as a step or as a call, if it is one."""
         name, offset, names = instruction.opname, instruction.offset, self.names
         operation = Operation(name, instruction.arg or 0, instruction.argval, stack, table.code, names)
         always = self._everything or names.looked_into or names.all_visible
@@ -167,7 +160,7 @@ class Visibility:
             elif name != "CALL_FUNCTION_EX" and not at_once and self._harmless_by_name(instruction, table):
                 return
         what = touched(operation, ends_matter=False)
-        if what is None and (always or (drops and touched(operation, ends_matter=True) is not None)):
+        if what is None and (always or (names.ends_matter and touched(operation, ends_matter=True) is not None)):
             what = "end []"  # it may drop a reference, and touches nothing else
         if what is not None:
             kind, _, name = what.partition(" ")
@@ -182,12 +175,6 @@ class Visibility:
             return False
         callee = self.names.value_of(table.namespace, name)
         return callee is not MISSING and not is_step(callee, first_argument(text), under_test)
-
-
-def _is_of_a_local(instruction: dis.Instruction, before: dis.Instruction) -> bool:
-    """Whether an attribute is loaded of what a local variable goes on to refer to, so that no object ends in it."""
-    loads = instruction.opname in ("LOAD_ATTR", "LOAD_METHOD") and not instruction.is_jump_target
-    return loads and before.opname.startswith("LOAD_FAST") and "CLEAR" not in before.opname
 
 
 def _ends_without(steps: Container[int], code: CodeType, instructions: Sequence[dis.Instruction]) -> bool:
