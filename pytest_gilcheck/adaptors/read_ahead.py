@@ -13,14 +13,14 @@ from typing import Any
 
 _READER = "pytest_gilcheck.engine.bytecode.sources"
 _ENTRY = "pytest_gilcheck.fuzz.entry"
-_CLASSES = "pytest_gilcheck.engine.bytecode.computed"
+_CLASSES = "pytest_gilcheck.engine.bytecode.changing"
 
 
 def before_fork(markers: Collection[str]) -> None:
     """What takes each fork of this process some time, for a test with these markers: import the check, and look at all classes."""
     if "gil_fuzz" in markers:
         import_module(_ENTRY)
-        import_module(_CLASSES).computed_elsewhere()
+        import_module(_CLASSES).look_ahead()
 
 
 def of_child() -> dict[str, Any]:

@@ -16,8 +16,10 @@ from pytest_gilcheck.engine.bytecode import (
     call_effects,
     calls,
     changing,
+    dropping,
     effects,
     instructions,
+    namespaces,
     operands,
     part_effects,
     sources,
@@ -75,8 +77,16 @@ def replaced(owner, name, value):
     return lambda monkeypatch: monkeypatch.setattr(owner, name, value)
 
 
+def both(one, other):
+    return lambda monkeypatch: (one(monkeypatch), other(monkeypatch))
+
+
 def pure(*callees):
     return lambda monkeypatch: monkeypatch.setattr(calls, "_PURE", calls._PURE | {id(each): each for each in callees})
+
+
+def blind_to(names, word):
+    return lambda monkeypatch: monkeypatch.setattr(sources, names, getattr(sources, names) - {word})
 
 
 def together(*plants):
@@ -89,13 +99,8 @@ def reader(topic, reading, changed, *, before="s.n += 1"):
 
 
 never = replaced(changing.Changing, "attribute_changes", lambda self, name, method: False)
-no_setattr = together(
-    replaced(changing, "CALLS_A_SETTER", ""),
-    replaced(changing, "STORING", changing.STORING - {"setattr"}),
-    replaced(changing.Changing, "called", lambda self, callee: None),
-)
-no_dictionaries = replaced(changing, "STORING", frozenset())
-unended = replaced(changing, "_ENDING", frozenset())
+no_setattr = together(blind_to("STORING", "setattr"), replaced(changing.Changing, "set_by_call", lambda self, name: None))
+unended = replaced(dropping.Dropping, "may_end", lambda self, instruction: False)
 immutable_results = replaced(operands, "_IMMUTABLE_RESULTS", operands._IMMUTABLE_RESULTS | {sum, sorted})
 TRIALS = {
     "an operator reads its operands": (reader("lists", "y = items + others", "items.append(9)"), excepted("BINARY_OP")),
@@ -160,19 +165,19 @@ TRIALS = {
     ),
     "and by a setattr of another name": (
         reader("dynamic", "y = s.limit", "put = setattr\nput(s, 'limit', 5)"),
-        no_setattr,
+        together(no_setattr, replaced(namespaces._Followed, "only_calls", lambda self, name: True)),
     ),
     "and through its dictionary": (
         reader("dynamic", "y = s.limit", "vars(s)['limit'] = 6"),
-        no_dictionaries,
+        replaced(namespaces._Followed, "_stores", lambda self, key: True),
     ),
     "and through its dictionary under a key that is computed": (
         reader("dynamic", "y = s.limit", "vars(s)['LIMIT'.lower()] = 6"),
-        no_dictionaries,
+        replaced(namespaces._Followed, "_stores", lambda self, key: True),
     ),
     "and through a local that is its dictionary": (
         reader("dynamic", "y = s.limit", "names = s.__dict__\nnames['LIMIT'.lower()] = 6"),
-        no_dictionaries,
+        replaced(namespaces._Followed, "_local", lambda self, name: True),
     ),
     "a global is rebound": (
         reader("names", "y = level", "rebound()"),
@@ -181,14 +186,14 @@ TRIALS = {
     "and through globals()": (
         reader("dynamic", "y = level", "globals()['level'] = 8"),
         together(
-            no_dictionaries,
+            replaced(namespaces._Followed, "_stores", lambda self, key: True),
             replaced(changing.Changing, "check_values", lambda self: None),
         ),
     ),
     "a method is rebound": (reader("dynamic", "y = s.action()", "s.action = other_action"), never),
     "and by mock.patch": (
         reader("dynamic", "y = s.action()", "mock.patch.object(State, 'action', other_action).start()"),
-        together(no_setattr, no_dictionaries, replaced(sources, "_stored_outside_of_self", lambda node: set())),
+        both(replaced(sources, "STORING", frozenset()), replaced(sources, "_stored_in_classes", lambda parts: set())),
     ),
     "a cell is rebound": (
         reader("cells", "y = cell_twice()", "cell_set(4)"),
@@ -196,7 +201,7 @@ TRIALS = {
     ),
     "the end of an object can be seen": (
         Drawn(("ends",), (("kept = plain()\ns.plain = None\ns.n += 1\nkept = None\ns.n += 1",), ("x = s.n\ny = plain() is None",))),
-        unended,
+        replaced(changing, "_ENDING", frozenset()),
     ),
     "what a local referred to ends with the next store": (
         Drawn(("ends",), (("kept = plain()\ns.plain = None\ns.n += 1\nkept = None\ns.n += 1",), ("x = s.n\ny = plain() is None",))),
@@ -210,7 +215,7 @@ TRIALS = {
 if sys.version_info >= (3, 12):
     TRIALS["an argument that only the stack refers to ends with the call"] = (
         Drawn(("ends",), (("y = type(vars(s).pop('plain')) is int",), ("y = [hasattr(s, 'plain'), plain() is None]",))),
-        unended,
+        replaced(dropping.Dropping, "arguments_end", lambda self, instruction: False),
     )
 
 

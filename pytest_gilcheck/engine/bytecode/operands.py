@@ -29,6 +29,7 @@ class Operand(Enum):
     """What is known of a value."""
 
     UNKNOWN = "any object, which other threads may reach"
+    HELD = "any object, which other threads may reach, and to which a local of this frame refers as well"
     IMMUTABLE = "a number, a text, None, or a tuple or frozen set of these"
     NUMBERS = "a range"
     FRESH = "a tuple, list or set of any objects, made in this frame, to which only its stack refers"
@@ -163,7 +164,8 @@ class _Flow:
         if known.known == "the same":
             return stack
         if name == "COPY":
-            copied = _kept(_at(stack, argument))
+            copied = _at(stack, argument)
+            copied = copied if copied is Operand.HELD else _kept(copied)
             return (*_replaced(stack, argument, copied), copied)
         if name == "SWAP":
             top, other = _at(stack, 1), _at(stack, argument)
@@ -177,11 +179,13 @@ class _Flow:
 
     def _with_locals(self, does: str, named: Any, stack: Stack) -> Stack:
         """The stack after an instruction that loads or stores locals, in this order."""
+        if does.strip("l"):
+            stack = _let_go(stack)
         for what, name in zip(does, named if isinstance(named, tuple) else (named,), strict=True):
             if what == "s":
                 stack = self._stored(name, stack)
             elif what in "lc":
-                stack = (*stack, self._local(name))
+                stack = (*stack, self._held(name) if what == "l" else self._local(name))
         return stack
 
     def _made(self, known: InstructionRow, instruction: dis.Instruction, stack: Stack, takes: int) -> Operand:
@@ -203,6 +207,11 @@ class _Flow:
 
     def _local(self, name: str) -> Operand:
         return Operand.UNKNOWN if name in self._unknown else self._locals.get(name, Operand.IMMUTABLE)
+
+    def _held(self, name: str) -> Operand:
+        """What is known of the value of a local, to which it goes on to refer."""
+        found = self._local(name)
+        return Operand.HELD if found is Operand.UNKNOWN else found
 
     def _stored(self, name: str, stack: Stack) -> Stack:
         value = _kept(_at(stack, 1))
@@ -243,6 +252,11 @@ def _replaced(stack: Stack, depth: int, value: Operand) -> Stack:
 def _kept(value: Operand) -> Operand:
     """What is known of a value once there is another reference to it than the one on the stack."""
     return value if value in _SURVIVES_STORING else Operand.UNKNOWN
+
+
+def _let_go(stack: Stack) -> Stack:
+    """What is known of the stack when a local is about to refer to something else, or to nothing."""
+    return tuple([Operand.UNKNOWN if each is Operand.HELD else each for each in stack])
 
 
 def _global(value: object) -> Operand:

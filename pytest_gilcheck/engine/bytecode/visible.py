@@ -23,6 +23,7 @@ from ...core.source import Position, position_text
 from .calls import first_argument, global_callee, is_step
 from .changing import MISSING, Changing
 from .code_facts import instructions_of
+from .dropping import Dropping
 from .instructions import CALLS, INSTRUCTIONS, NEW
 from .operands import Stack, operands
 from .step_rule import GENERATOR, Operation, touched
@@ -110,6 +111,7 @@ class Visibility:
         table = StepTable(code, namespace)
         instructions = instructions_of(code)
         stacks = operands(code, instructions, lambda name: self.names.value_of(namespace, name))
+        dropping = Dropping(code, instructions, stacks) if self.names.ends_matter else None
         checks: set[int] = set()
         line, ended_loop, at_entry, switch = code.co_firstlineno, False, False, ""
         nones = 0  # the number of consecutive instructions before this one that load None
@@ -131,7 +133,7 @@ class Visibility:
             if switch == "behind" and at_entry and not entry:
                 entry = {offset: Access("call", ENTRY, line)}
             at_entry, switch, ended_loop = name == "RESUME", known.switch, False
-            self._classify(instruction, line, nones, stacks.get(offset, ()), table)
+            self._classify(instruction, line, nones, stacks.get(offset, ()), table, dropping)
             nones = nones + 1 if name == "LOAD_CONST" and instruction.argval is None else 0
         if code.co_flags & GENERATOR or not _ends_without(table.steps, code, instructions):
             entry = {}
@@ -144,17 +146,25 @@ class Visibility:
             table.apart = frozenset(each for each in (*table.steps, *table.calls) if self.names.is_apart(place_in_code(code, each)))
         return table
 
-    def _classify(self, instruction: dis.Instruction, line: int, nones: int, stack: Stack, table: StepTable) -> None:
-        """Enter an instruction into the table, as a step or as a call, if it is one."""
+    def _classify(
+        self, instruction: dis.Instruction, line: int, nones: int, stack: Stack, table: StepTable, dropping: Dropping | None
+    ) -> None:
+        """Enter an instruction into the table, as a step or as a call, if it is one.
+
+        Args:
+            dropping: what the code may drop, if that can be noticed.
+        """
         name, offset, names = instruction.opname, instruction.offset, self.names
-        operation = Operation(name, instruction.arg or 0, instruction.argval, stack, table.code, names)
+        ends = dropping is not None and dropping.may_end(instruction)
+        operation = Operation(name, instruction.arg or 0, instruction.argval, stack, table.code, names, ends)
         always = self._everything or names.looked_into or names.all_visible
         if name in CALLS:
             # A call of __exit__ has an event in some versions only, and CALL_FUNCTION_EX reads its arguments before it calls.
-            at_once = always or nones >= _NONE_PASSED or (names.ends_matter and sys.version_info < (3, 12))
+            at_once = always or nones >= _NONE_PASSED or (dropping is not None and sys.version_info < (3, 12))
             if sys.version_info >= (3, 12):
                 access = None if at_once else Access("call", "call", line)
-                table.calls[offset] = access, int(instruction.arg or 0) if name == "CALL" else -1, names.ends_matter
+                ends = dropping is not None and dropping.arguments_end(instruction)
+                table.calls[offset] = access, int(instruction.arg or 0) if name == "CALL" else -1, ends
                 if name != "CALL_FUNCTION_EX" and not at_once:
                     return
             elif name != "CALL_FUNCTION_EX" and not at_once and self._harmless_by_name(instruction, table):
