@@ -23,7 +23,6 @@ from .core.codes import CODES
 from .core.errors import BadValue
 from .core.fork_safety import can_fork
 from .core.printed import flush, put, say, show_progress, talks_to_a_terminal
-from .core.stop_request import EXIT_INTERRUPTED, REQUEST
 from .core.values import integer, number
 from .core.verdict import Verdict
 from .core.version import __version__
@@ -48,14 +47,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: the arguments; None means those of the process.
     """
     arguments = _parser().parse_args(argv)
-    if arguments.reports_when_stopped:
-        REQUEST.listen()
-    status = _guarded(arguments)
-    return EXIT_INTERRUPTED if REQUEST.made else status
-
-
-def _guarded(arguments: argparse.Namespace) -> int:
-    """Run the command, in a child if it needs one; returns its exit status."""
     if not arguments.guarded or can_fork() is not None:
         return _run(arguments, lambda seconds: None)
     side = fork(_NO_LIMIT)
@@ -67,7 +58,6 @@ def _guarded(arguments: argparse.Namespace) -> int:
         finally:
             flush()
             side.answer(bytes([status]))
-    REQUEST.forward_to = side.pid
     outcome = side.wait()
     if outcome.ending is Ending.ANSWERED:
         return outcome.payload[0]
@@ -91,7 +81,7 @@ def _run(arguments: argparse.Namespace, set_deadline: Callable[[float | None], N
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="gilcheck", description="Concurrency regression testing for Python.")
     parser.add_argument("--version", action="version", version=f"pytest-gilcheck {__version__}")
-    parser.set_defaults(guarded=False, reports_when_stopped=False)
+    parser.set_defaults(guarded=False)
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     probe = commands.add_parser(
         "probe",

@@ -28,8 +28,7 @@ def add_parser(commands: Any, run: Callable[..., int]) -> None:
         description="Draw programs of the operations of a class, search their schedules, and ask whether a sequential order of the "
         "same operations explains each run. Operations and arguments are inferred from names, type hints and defaults; what cannot "
         "be inferred is listed with the line to write in a test.",
-        epilog="Exit status: 0 it holds, 1 it is violated, 2 bad usage, 3 it cannot be told, 130 it was interrupted. Ctrl-C "
-        "ends the campaign with a report of what was found and covered so far; a second one ends it at once.",
+        epilog="Exit status: 0 it holds, 1 it is violated, 2 bad usage, 3 it cannot be told.",
     )
     parser.add_argument("target", metavar="MODULE:CLASS", help="for example mypackage.cache:LRUCache; or a function that makes one")
     parser.add_argument(
@@ -45,7 +44,7 @@ def add_parser(commands: Any, run: Callable[..., int]) -> None:
         "--only", choices=("errors",), help="'errors': results that no order gives are a line in the report, and no failure"
     )
     parser.add_argument("--json", metavar="FILE", help="write the evidence to this file")
-    parser.set_defaults(run=run, guarded=True, reports_when_stopped=True)  # the class may crash, exit or hang
+    parser.set_defaults(run=run, guarded=True)  # the class may crash, exit or hang
 
 
 def run(

@@ -16,7 +16,6 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.errors import HypothesisException, Unsatisfiable
 
 from ..core.clocks import monotonic
-from ..core.stop_request import REQUEST
 from ..engine.outcome import NotExplorable, SequentialFailure
 from ..engine.schedule import checksum
 from .bench import Bench, Blocked, Refused
@@ -102,7 +101,7 @@ class Campaign:
 
     @property
     def _over(self) -> bool:
-        return bool(self.refusal) or self.counted.expired or REQUEST.made
+        return bool(self.refusal) or self.counted.expired
 
     def known_program(self, number: int) -> DrawnProgram | None:
         """The program with this checksum, of those that hypothesis has kept; None if it has not."""
@@ -157,7 +156,7 @@ class Campaign:
         if drawn.text in self._known:
             return self._known[drawn.text]
         if self._over or monotonic() > self._until:
-            self.counted.expired = self.counted.expired or not (self.refusal or REQUEST.made)
+            self.counted.expired = self.counted.expired or not self.refusal
             return None
         found = self._known[drawn.text] = self._searched(drawn)
         return found

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from ..core.clocks import monotonic
 from ..core.interpreter import Interpreter
-from ..core.stop_request import REQUEST
 from ..core.verdict import Verdict
 from ..engine.outcome import NotExplorable, SequentialFailure
 from ..engine.running.events import MonitoringConflict
@@ -32,7 +31,6 @@ _CAUSES = {
     Why.MODEL: "it differs from the model without any concurrency",
 }
 
-_INTERRUPTED = "Ctrl-C ended the campaign"
 _NONE = "wait before their threads begin, or do not meet a precondition, and are none"
 
 
@@ -103,8 +101,6 @@ def _of_many(
     if campaign.refusal:
         cause = "hidden state" if campaign.refusal.startswith("hidden state") else ""
         return replace(template, cause=cause, reason=campaign.refusal)
-    if REQUEST.made:
-        return replace(template, reason=f"{_INTERRUPTED} before it was over; {template.coverage}")
     if why := _too_little(campaign):
         return replace(template, reason=f"{why}; {template.coverage}")
     return replace(template, conclusion=Verdict.HOLDS, reason=f"sequential orders explain every run: {template.coverage}")
@@ -171,7 +167,7 @@ def _violated(bench: Bench, template: LinearizableResult, shown: Told) -> Linear
         story=shown.story,
         rows=shown.rows,
         pasted=test_of(subject, drawn, shown.token),
-        notes=(f"{_INTERRUPTED}: a smaller program may fail, too",) if REQUEST.made else (),
+        notes=(),
     )
 
 

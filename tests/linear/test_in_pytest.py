@@ -102,34 +102,3 @@ def test_the_command_checks_a_class_with_no_test(counters, target, options, stat
     if status in (0, 1, 3):
         [record] = json.loads((counters.path / "e.json").read_text())["records"]
         assert record["check"] == "linearizable"
-
-
-@pytest.mark.parametrize(
-    ("target", "base", "status", "verdict"),
-    [
-        ("counters:Interrupted", "Locked", 130, "inconclusive"),
-        ("counters:Interrupted", "Counter", 130, "violated"),  # the failure came first
-        ("counters:Locked", "Locked", 0, "holds"),
-    ],
-)
-def test_ctrl_c_ends_a_campaign_with_what_was_found_and_covered_so_far(counters, target, base, status, verdict):
-    class_of_signal = (
-        CLASSES
-        + """
-    import os, signal
-    class Interrupted(BASE):
-        left = 60
-        def __init__(self):
-            super().__init__()
-            Interrupted.left -= 1
-            if Interrupted.left == 0:
-                os.kill(os.getppid(), signal.SIGINT)  # as the terminal does: to the command, and not to its child
-    """.replace("BASE", base)
-    )
-    counters.makepyfile(counters=class_of_signal)
-    command = [sys.executable, "-m", "pytest_gilcheck", "fuzz", target, "--json=e.json", "--examples=40", "--seed=1"]
-    result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=counters.path)
-    assert result.returncode == status, result.stdout + result.stderr
-    assert ("Ctrl-C ended the campaign" in result.stdout) == (status == 130)
-    [record] = json.loads((counters.path / "e.json").read_text())["records"]
-    assert record["verdict"] == verdict
