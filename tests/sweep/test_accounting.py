@@ -100,9 +100,10 @@ def test_a_gone_cause_is_told_if_its_tests_were_swept_and_only_then(account):
 
 
 def test_the_entry_that_is_printed_makes_its_cause_known(account, shop, tmp_path):
-    tests = [broken('test_shop.py::test_sell["\\n\u2028]', shop)]
+    tests = [broken('test_shop.py::test_sell["\\n\u2028\U000e0001]', shop)]
     entry = "\n".join(entry_of(causes_of(tests, str(tmp_path))[0])).replace('reason = ""', 'reason = "why"')
     assert account(tests, entry).failures == []
+    assert Baseline("known.toml", entry).known[0].tests == (tests[0].test,)
 
 
 @pytest.mark.parametrize(
