@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import gc
 import itertools
-import sys
 from types import (
     BuiltinFunctionType,
     ClassMethodDescriptorType,
@@ -29,7 +28,7 @@ from ...core.classes import bases_of, full_name_of_class, names_of
 from ...core.origin import ours, under_test
 from .c_operations import LAZY, READINGS
 from .code_facts import instruction_at, instructions_of
-from .stack import NOTHING, operands_of, refers_to
+from .stack import NOTHING, beside_callee, operands_of, refers_to
 
 _SYNTAX = {
     "GET_ITER": "for", "GET_YIELD_FROM_ITER": "for", "UNPACK_SEQUENCE": "a, *b = x", "UNPACK_EX": "a, *b = x",
@@ -89,15 +88,11 @@ def consumer(frame: FrameType, container: object, owner: object) -> Consumer | N
 
 def _of_call(frame: FrameType, opname: str, argument: int, container: object, owner: object) -> tuple[str | None, bool]:
     """The name of the call that a frame makes, and whether its argument is the owner of the view that it iterates over."""
-    if opname == "CALL_FUNCTION_EX":
-        keywords = 1 if sys.version_info >= (3, 14) else argument & 1
-        if refers_to(frame, 1 + keywords, container):
-            return "f(*x)", False
-        beside = 1 + keywords
-    elif opname in ("CALL", "PRECALL", "CALL_KW"):
-        beside = argument + (opname == "CALL_KW")
-    else:
+    beside = beside_callee(opname, argument)
+    if beside is None:
         return None, False
+    if opname == "CALL_FUNCTION_EX" and refers_to(frame, beside, container):
+        return "f(*x)", False
     found = operands_of(frame, beside + 2)
     if found is None:
         return None, False

@@ -95,6 +95,17 @@ def behind_the_star(frame: FrameType, place: int) -> Any:
     return NOTHING if depth is None or depth < place else _object_at(_locals_at(frame) + (locals_ + depth - place) * _WORD)
 
 
+def beside_callee(name: str, argument: int) -> int | None:
+    """How many operands a call has above the two places for its callee and what that is bound to; None if it is no call.
+
+    Args:
+        name, argument: of the instruction.
+    """
+    if name == "CALL_FUNCTION_EX":
+        return 2 if sys.version_info >= (3, 14) else 1 + (argument & 1)
+    return argument + (name == "CALL_KW") if name in ("CALL", "PRECALL", "CALL_KW") else None
+
+
 def refers_to(frame: FrameType, place: int, thing: object) -> bool:
     """Whether this object is the operand at a place from the top; an operand that may be gone is not looked at.
 

@@ -37,7 +37,7 @@ from ..bytecode.apart import ApartCall
 from ..bytecode.calls import made_by_steps, makes_steps
 from ..bytecode.code_facts import instruction_at
 from ..bytecode.effects import touches_of
-from ..bytecode.stack import NOTHING, behind_the_star
+from ..bytecode.stack import NOTHING, behind_the_star, beside_callee
 from ..bytecode.touch import ALL, UNKNOWN, Touch, Touches
 from ..bytecode.visible import BOUNDARY, ENTRY, IN_C, Access
 from ..bytecode.waiting import behind_a_lock
@@ -361,11 +361,9 @@ def _attribute_or_whole(number: int, part: Any) -> tuple[int, str | None]:
 
 def _callee_of(frame: FrameType, name: str, argument: int) -> Any:
     """What the call calls in which a frame is; `NOTHING` if it is no call. Nothing else of its operands is looked at."""
-    beside = {"CALL": argument, "PRECALL": argument, "CALL_KW": argument + 1, "CALL_FUNCTION_EX": 1 + (argument & 1)}.get(name)
+    beside = beside_callee(name, argument)
     if beside is None:
         return NOTHING
-    if name == "CALL_FUNCTION_EX" and sys.version_info >= (3, 14):
-        beside = 2
     callee = behind_the_star(frame, beside + 2)
     return behind_the_star(frame, beside + 1) if callee is NOTHING else callee  # up to 3.12, of what is no method
 
