@@ -1,5 +1,7 @@
 """One session, many programs: what one program does or teaches changes nothing for the next."""
 
+import concurrent.futures
+import multiprocessing
 import random
 import statistics
 import sys
@@ -19,6 +21,7 @@ from pytest_gilcheck.search.explorer import Explorer
 from tests.fuzz.conflicts_here import Conflicts
 
 MOST = 60  # schedules
+LIMIT = 4.0  # seconds of a run
 
 
 class Counter:
@@ -140,8 +143,22 @@ def found(runs):
 
 
 def in_a_fresh_session(program):
-    with Session(program) as session:
+    with Session(program, limit=LIMIT, longest=LIMIT) as session:
         return found(session.first(Explorer))
+
+
+def in_a_child(function, *args):
+    """What this returns in a child process: threads that a program leaves would keep later tests of this process from forking."""
+    with concurrent.futures.ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("fork")) as child:
+        return child.submit(function, *args).result()
+
+
+def three_locked():
+    return locked(3)
+
+
+def one_locked():
+    return Program((add_locked,), Counter, None, "one")
 
 
 BEFORE = {
@@ -151,8 +168,8 @@ BEFORE = {
     "clock set": with_the_clock_set,
     "draws random numbers": drawing,
     "leaves a thread": leaving_a_thread,
-    "three threads": lambda: locked(3),
-    "one thread": lambda: Program((add_locked,), Counter, None, "one"),
+    "three threads": three_locked,
+    "one thread": one_locked,
 }
 AFTER = {
     "racy": racy,
@@ -178,22 +195,31 @@ EACH = [pytest.param(make, id=name, marks=[pytest.mark.slow] * (name not in QUIC
 
 @pytest.mark.parametrize("first", EACH)
 def test_the_next_programs_of_a_session_get_the_verdicts_of_a_fresh_one(first, fresh):
-    before = first()
-    with Session(before) as session:
+    assert in_a_child(after_one, first) == fresh
+
+
+def after_one(make):
+    with Session(make(), limit=LIMIT, longest=LIMIT) as session:
         found(session.first(Explorer))
-        after = {name: found(session.use(make(), Explorer)) for name, make in AFTER.items()}
-    assert after == fresh
+        return {name: found(session.use(after(), Explorer)) for name, after in AFTER.items()}
 
 
 @pytest.mark.parametrize("make", EACH)
 def test_a_program_gets_the_verdict_of_a_fresh_session_after_others(make):
-    program = make()
-    alone = in_a_fresh_session(make())
-    with Session() as session:
+    after, alone = in_a_child(after_others, make), in_a_child(alone_in_a_session, make)
+    assert after[0] == alone[0]
+
+
+def alone_in_a_session(make):
+    return in_a_fresh_session(make())
+
+
+def after_others(make):
+    program = make()  # before the session: its locks are real
+    with Session(limit=LIMIT, longest=LIMIT) as session:
         for other in (locked(), racy(3)):
             found(session.use(other, Explorer))
-        after = found(session.use(program, Explorer))
-    assert after[0] == alone[0]
+        return found(session.use(program, Explorer))
 
 
 def test_a_pause_gives_clocks_locks_and_random_numbers_back_and_loses_no_events():

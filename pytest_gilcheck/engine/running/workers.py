@@ -30,6 +30,7 @@ _start, _join, _is_alive = threading.Thread.start, threading.Thread.join, thread
 _EXIT_POLL = 0.0002  # seconds between two polls of a thread that is to end
 _RETIRE = 10.0  # seconds that a thread without a job has to end; a busy machine may let it wait
 _UNWIND = 0.5  # seconds that a thread of a finished run has to end
+_ASKS_EVERY_THREAD = sys.version_info < (3, 12)  # an exception that is set from outside, where functions are traced
 _LEAKS = 20  # threads that did not end, after which no more runs are made
 
 
@@ -168,6 +169,8 @@ class Workers:
             if not self._ends(task) and not (self._interrupt(task) and self._ends(task)):
                 self.leaked += 1
                 task.state = BLOCKED_OUTSIDE
+                if _ASKS_EVERY_THREAD:
+                    self._ask_no_more()
                 if (lock := getattr(task.thread, "_tstate_lock", None)) is not None:  # up to 3.12, the exit waits for it
                     threading._shutdown_locks.discard(lock)  # type: ignore[attr-defined,unused-ignore]
         for task in turns.tasks:
@@ -214,6 +217,18 @@ class Workers:
             return False
         asked = ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(task.ident), ctypes.py_object(Abort))
         return bool(asked)
+
+    def _ask_no_more(self) -> None:
+        """Take an exception in the calling thread: until a thread takes one, each one is asked to look for its own.
+
+        On 3.11, a function that is traced looks for ever then, as it begins. A thread that comes back from C asks anew for its own.
+        """
+        try:
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(_get_ident()), ctypes.py_object(Abort))
+            while True:
+                pass
+        except Abort:
+            pass
 
     def _ends(self, task: Task) -> bool:
         """Whether this thread ends in time."""
