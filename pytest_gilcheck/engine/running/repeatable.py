@@ -27,6 +27,7 @@ import weakref
 import zlib
 from collections.abc import Callable, Iterable
 from functools import partial
+from itertools import compress
 from typing import Any
 
 from ...core.classes import derived_from, in_class, is_a, module_of_class, names_of
@@ -193,12 +194,11 @@ class Repeatable(Chance):
 
     def hash_by_number(self, kinds: Iterable[type]) -> None:
         """Hash the instances that these classes will have by their number."""
-        concerned = [each for kind in kinds if self._change(kind) for each in derived_from(kind)]
-        numbers = set(map(id, concerned))
-        # An instance of a class of Python refers to its class, and C looks for these alone four times as fast as for all objects.
-        for thing in gc.get_referrers(*concerned) if concerned else ():
-            if id(type(thing)) not in numbers:  # isinstance would ask the thing
-                continue
+        concerned = {id(each) for kind in kinds if self._change(kind) for each in derived_from(kind)}
+        # A hundred thousand objects, or millions beside a large test suite, so all of this is C; isinstance would ask the thing.
+        # What does not work: gc.get_referrers, which compares each reference of each object with each of these classes.
+        things = gc.get_objects() if concerned else []
+        for thing in compress(things, map(concerned.__contains__, map(id, map(type, things)))):
             try:
                 self._before[id(thing)] = weakref.ref(thing)
             except TypeError:  # another object could come to its address: keep it
