@@ -63,7 +63,7 @@ def program_of(
         teardown=clients.tear_down,
         may_raise=False,
         calls=(item.obj,),
-        reached=fixtures.kept,
+        reached=fixtures.reached,
         terse=explanations.none_from_here_on,
         used_up=fixtures.parameters.used_up,
         note=_shared_parameters(item, fixtures) if count > 1 else "",
