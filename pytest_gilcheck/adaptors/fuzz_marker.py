@@ -243,7 +243,9 @@ class FunctionScopedFixtures:
             each for each in self._definitions if each.func is not _PARAMETER or each.argname in self.parameters.renewed
         ]
         parameters = self._given | self.parameters.values
-        self._functions = {f"fixture {name}": [each.func for each in definitions] for name, definitions in known.items()}
+        self._functions: dict[str, Any] = {
+            f"fixture {name}": [each.func for each in definitions] for name, definitions in known.items()
+        }
         self._functions["the invariant"] = functions[-1:]
         self.kept: dict[str, Any] = {
             name: value for name, value in parameters.items() if name not in known or known[name][-1].func is _PARAMETER

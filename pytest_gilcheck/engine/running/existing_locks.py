@@ -1,9 +1,9 @@
 """Finds the locks that exist when a check begins, wherever the program can reach them, and the primitives beside their names.
 
-A module is searched once anything leads to it, by an object, a name or an import in the user's code; an installed package as a whole.
-Most packages that are loaded belong to pytest's plugins, and are 9,000 objects of 10,000 for a small test. Most of the user's modules
-are those of other tests: beside our own suite, a check looked at 22,000 objects, in 0.2 s. A name leads to each module of the user that
-ends with it, whatever the name stands for: so a relative import, and an attribute of a package, lead there too.
+A module is searched once anything leads to it, by an object, a name or an import in the user's code; an installed package as a
+whole. Most packages that are loaded belong to pytest's plugins, and are 9,000 objects of 10,000 for a small test. Most of the
+user's modules are those of other tests: beside our own suite, a check looked at 22,000 objects, in 0.2 s. A name leads to each
+module of the user that ends with it, whatever the name stands for: so a relative import, or an attribute of a package, leads there.
 
 What does not work: searching the whole heap (``gc.get_referrers`` takes longer than the search for schedules, and finds the locks
 of all other code); replacing a lock in a set or in C. A thread that blocks on such a lock is noticed then (`watchdog`).

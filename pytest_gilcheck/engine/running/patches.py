@@ -125,7 +125,7 @@ class Patches:
                 self._replace_names(names_of_module(module))
 
     def _searched(self, modules: Iterable[types.ModuleType]) -> list[tuple[Any, str]]:
-        """The names of those modules that are searched for locks in any case: those under test wait until something leads to them."""
+        """The names of those modules that are searched for locks in any case. Those under test wait until something leads there."""
         found = []
         for module in modules:
             names, file = names_of_module(module), file_of_module(module)
