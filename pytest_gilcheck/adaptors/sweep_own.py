@@ -28,10 +28,14 @@ class _Fixtures(Protocol):
     Attributes:
         kept: the values that all schedules share, by name.
         parameters: those that are copied.
+        reached: what the test can reach by its fixtures, by name.
     """
 
     kept: dict[str, Any]
     parameters: Parameters
+
+    @property
+    def reached(self) -> dict[str, Any]: ...
 
 
 def program_of(
