@@ -96,7 +96,7 @@ def _program(
         teardown=fixtures.tear_down,
         may_raise=False,
         calls=(test,),
-        reached=fixtures.kept,
+        reached=fixtures.reached,
         terse=explanations.none_from_here_on,
         output=output or RunOutput(),
         shared=_shared_by_runs(item, fixtures),
@@ -243,12 +243,21 @@ class FunctionScopedFixtures:
             each for each in self._definitions if each.func is not _PARAMETER or each.argname in self.parameters.renewed
         ]
         parameters = self._given | self.parameters.values
+        self._functions: dict[str, Any] = {
+            f"fixture {name}": [each.func for each in definitions] for name, definitions in known.items()
+        }
+        self._functions["the invariant"] = functions[-1:]
         self.kept: dict[str, Any] = {
             name: value for name, value in parameters.items() if name not in known or known[name][-1].func is _PARAMETER
         }  # the others are of fixtures that have parameters
         for name, definitions in known.items():
             if definitions[-1].scope != "function" and (found := definitions[-1].cached_result) is not None:
                 self.kept[name] = found[0]
+
+    @property
+    def reached(self) -> dict[str, Any]:
+        """What the test can reach by its fixtures: the values that all schedules share, and the functions that make the others."""
+        return {**self.kept, **self._functions}
 
     def set_up(self) -> Callable[[], object]:
         """Tear all of them down, set them up again, and return the test's body with their values."""

@@ -28,10 +28,14 @@ class _Fixtures(Protocol):
     Attributes:
         kept: the values that all schedules share, by name.
         parameters: those that are copied.
+        reached: what the test can reach by its fixtures, by name.
     """
 
     kept: dict[str, Any]
     parameters: Parameters
+
+    @property
+    def reached(self) -> dict[str, Any]: ...
 
 
 def program_of(
@@ -63,7 +67,7 @@ def program_of(
         teardown=clients.tear_down,
         may_raise=False,
         calls=(item.obj,),
-        reached=fixtures.kept,
+        reached=fixtures.reached,
         terse=explanations.none_from_here_on,
         used_up=fixtures.parameters.used_up,
         note=_shared_parameters(item, fixtures) if count > 1 else "",

@@ -199,7 +199,7 @@ def operation_begins() -> None:
 
 def roots_of(program: Program) -> list[Any]:
     """What the program is made of."""
-    parts = (*program.threads, program.setup, program.invariant, program.reached)
+    parts = (*program.threads, program.setup, program.invariant, program.teardown, *program.calls, program.reached)
     return [part for part in parts if part is not None]
 
 

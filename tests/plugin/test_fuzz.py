@@ -57,6 +57,46 @@ def test_locked(counter, lock):
     )
 
 
+def test_a_lock_of_the_module_of_a_fixture_is_under_control(run, pytester):
+    pytester.makeconftest(
+        """
+import helper, pytest
+
+@pytest.fixture
+def counter():
+    counter = helper.Counter()
+    yield counter
+    assert counter.value == 2
+"""
+    )
+    pytester.makepyfile(
+        helper="""
+import threading
+
+LOCK = threading.Lock()
+
+class Counter:
+    def __init__(self):
+        self.value, self.add = 0, lambda: add(self)
+
+def add(counter):
+    with LOCK:
+        before = counter.value
+        counter.value = before + 1
+"""
+    )
+    result = run(
+        """
+import pytest
+
+@pytest.mark.gil_fuzz(schedules=100)
+def test_locked(counter):
+    counter.add()
+"""
+    )
+    result.assert_outcomes(passed=1)
+
+
 def test_function_scoped_fixtures_are_new_for_every_schedule_and_wider_ones_are_not(run):
     result = run(
         COUNTER

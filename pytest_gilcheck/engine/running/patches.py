@@ -125,7 +125,7 @@ class Patches:
                 self._replace_names(names_of_module(module))
 
     def _searched(self, modules: Iterable[types.ModuleType]) -> list[tuple[Any, str]]:
-        """The names of those modules that are searched for locks in any case: those of installed packages may wait."""
+        """The names of those modules that are searched for locks in any case. Those under test wait until something leads there."""
         found = []
         for module in modules:
             names, file = names_of_module(module), file_of_module(module)
@@ -133,10 +133,7 @@ class Patches:
             if name in _ALWAYS_SEARCHED:
                 found.append((names, name))
             elif names and file is not None and self._engine.takes_part(file):
-                if of_package(file):
-                    self._locks.later(name.partition(".")[0], names, name)
-                else:
-                    found.append((names, name))
+                self._locks.later(names, name, of_package=of_package(file))
         return found
 
     @staticmethod
