@@ -61,7 +61,7 @@ def test_after(server): assert os.getpid() == PYTEST
     )
     result.assert_outcomes(passed=2, failed=1, errors=1, warnings=2)  # the other one is pytest's, of record_property and xunit2
     result.stdout.fnmatch_lines(["*record_property is incompatible with junit_family*"])
-    why = "threads are running that a fork would lose: a server"
+    why = "threads are running that a fork would lose: a server (started by fixture 'server')"
     for line in (
         "*seen by the teardown*",
         f"1 test ran in a pytest of its own: {why}",
