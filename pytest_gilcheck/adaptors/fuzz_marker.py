@@ -243,10 +243,7 @@ class FunctionScopedFixtures:
             each for each in self._definitions if each.func is not _PARAMETER or each.argname in self.parameters.renewed
         ]
         parameters = self._given | self.parameters.values
-        self._functions: dict[str, Any] = {
-            f"fixture {name}": [each.func for each in definitions] for name, definitions in known.items()
-        }
-        self._functions["the invariant"] = functions[-1:]
+        self._functions = [*functions, *(each.func for definitions in known.values() for each in definitions)]
         self.kept: dict[str, Any] = {
             name: value for name, value in parameters.items() if name not in known or known[name][-1].func is _PARAMETER
         }  # the others are of fixtures that have parameters
@@ -256,8 +253,8 @@ class FunctionScopedFixtures:
 
     @property
     def reached(self) -> dict[str, Any]:
-        """What the test can reach by its fixtures: the values that all schedules share, and the functions that make the others."""
-        return {**self.kept, **self._functions}
+        """What the test can reach: the values that all schedules share, by name, and the functions of its fixtures and its own."""
+        return {**self.kept, "the functions": self._functions}
 
     def set_up(self) -> Callable[[], object]:
         """Tear all of them down, set them up again, and return the test's body with their values."""

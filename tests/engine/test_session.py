@@ -142,8 +142,8 @@ def found(runs):
     return outcome, reduction.runs, reduction.doubt, runs.engine.chance.drawn, runs.engine.clock.matters
 
 
-def in_a_fresh_session(program):
-    with Session(program, limit=LIMIT, longest=LIMIT) as session:
+def in_a_fresh_session(make):
+    with Session(make(), limit=LIMIT, longest=LIMIT) as session:
         return found(session.first(Explorer))
 
 
@@ -181,7 +181,7 @@ AFTER = {
 
 @pytest.fixture(scope="module")
 def fresh():
-    return {name: in_a_fresh_session(make()) for name, make in AFTER.items()}
+    return {name: in_a_fresh_session(make) for name, make in AFTER.items()}
 
 
 def test_the_programs_that_come_after_are_told_apart_by_a_fresh_session(fresh):
@@ -206,12 +206,8 @@ def after_one(make):
 
 @pytest.mark.parametrize("make", EACH)
 def test_a_program_gets_the_verdict_of_a_fresh_session_after_others(make):
-    after, alone = in_a_child(after_others, make), in_a_child(alone_in_a_session, make)
+    after, alone = in_a_child(after_others, make), in_a_child(in_a_fresh_session, make)
     assert after[0] == alone[0]
-
-
-def alone_in_a_session(make):
-    return in_a_fresh_session(make())
 
 
 def after_others(make):

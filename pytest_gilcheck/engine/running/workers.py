@@ -34,6 +34,11 @@ _ASKS_EVERY_THREAD = sys.version_info < (3, 12)  # an exception that is set from
 _LEAKS = 20  # threads that did not end, after which no more runs are made
 
 
+def _raise_in(ident: int) -> bool:
+    """Have the interpreter raise `Abort` in a thread, by its number; returns whether there is one."""
+    return bool(ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(ident), ctypes.py_object(Abort)))
+
+
 class Workers:
     """The threads of the program of one check.
 
@@ -213,10 +218,7 @@ class Workers:
 
     def _interrupt(self, task: Task) -> bool:
         """Raise `Abort` in a thread that computes; returns whether that was possible. A thread blocked in C is not affected."""
-        if task.ident is None:
-            return False
-        asked = ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(task.ident), ctypes.py_object(Abort))
-        return bool(asked)
+        return task.ident is not None and _raise_in(task.ident)
 
     def _ask_no_more(self) -> None:
         """Take an exception in the calling thread: until a thread takes one, each one is asked to look for its own.
@@ -224,7 +226,7 @@ class Workers:
         On 3.11, a function that is traced looks for ever then, as it begins. A thread that comes back from C asks anew for its own.
         """
         try:
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(_get_ident()), ctypes.py_object(Abort))
+            _raise_in(_get_ident())
             while True:
                 pass
         except Abort:
