@@ -17,7 +17,8 @@ def shared_by(program: Program, limit: float) -> str:
     """Why the schedules of this program have to be searched; empty if its threads shared nothing that was seen.
 
     The first record is of the first run of this process, which makes what only a first run makes, such as a cache. What a step may
-    touch counts as touched. In a later record there must be no step of which nothing is known.
+    touch counts as touched. In a later record there must be no step of which it is not known
+    what it touches; when it does so need not be known, because it counts for the whole run.
 
     Args:
         limit: seconds that the records may take.
@@ -47,7 +48,9 @@ def _recorded(explorer: Explorer, until: float, *, first: bool) -> str:
         return "its threads touch the same, and one changes it"
     if first:
         return ""
-    unknown = [point for point in trace.not_known if not _is_end(trace, point)]
+    unknown = [
+        point for point, what in trace.not_known.items() if what is not trace.in_middle.get(point) and not _is_end(trace, point)
+    ]
     return f"it is not known what {_in_words(trace.not_known[unknown[0]])} touches" if unknown else ""
 
 

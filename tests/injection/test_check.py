@@ -412,7 +412,7 @@ def test_child_processes_and_semaphores_are_leaks_too():
         child.kill()
         child.wait()
 
-    result = gilcheck.interrupt(takes, inject="every-step", include=(), judge=False)  # from 3.12 on, no step of it can be interrupted
+    result = gilcheck.interrupt(takes, inject="every-step", include=(), judge=False)  # from 3.12 on, no step can be interrupted
     assert "semaphore semaphore not released" in str(result)
     result = gilcheck.interrupt(starts, inject="every-step", include=())
     result.assert_violated()

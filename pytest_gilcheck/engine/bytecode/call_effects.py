@@ -23,6 +23,7 @@ from .at import unwrapped
 from .calls import PLAIN_NEWS, function_makes_steps, made_by_steps
 from .known_calls import CHANGES_FIRST, EFFECTS, GOES_THROUGH, KEEPING_METHODS, LOOKS, OUTSIDE, READING_METHODS, READS, VALUES
 from .library import one_step
+from .outside import touched_outside
 from .part_effects import touches_of_attribute, touches_of_element
 from .reach import is_a_lock, reached, role_of
 from .touch import ALL, DICTS, UNKNOWN, Touch, Touches, UnderTest, container_of
@@ -34,7 +35,6 @@ _BY_NAME |= {"__setattr__": "set", "__delattr__": "delete", "__getattribute__": 
 _WITHOUT_STATE = frozenset(
     {"__init__", "__init_subclass__", "__eq__", "__hash__", "__repr__"}
 )  # of `object`, which ask for no other
-_OUTSIDE = object()  # files and processes
 
 
 def touches_of_call(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touches:
@@ -137,5 +137,5 @@ def _of_module_function(callee: Any, name: str, arguments: list[Any], under_test
         return reached(arguments, shallow=effect == GOES_THROUGH)
     if effect == CHANGES_FIRST:
         return [*reached(arguments[:1], changes=True), *reached(arguments[1:])]
-    first = Touch(_OUTSIDE, ALL, True, guess=True) if effect == OUTSIDE else Touch(callee, ALL, False, guess=True)
-    return [first, *reached(arguments, changes=True, guess=True)]
+    first = touched_outside(name, arguments) if effect == OUTSIDE else [Touch(callee, ALL, False, guess=True)]
+    return [*first, *reached(arguments, changes=True, guess=True)]

@@ -51,8 +51,9 @@ _READING = """
  copy count index keys values items get union difference intersection symmetric_difference issubset issuperset isdisjoint
  __len__ __contains__ __iter__ __getitem__ __reversed__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __repr__ __str__ __format__
  __hash__ __copy__ __deepcopy__ __reduce__ __reduce_ex__ __sizeof__ __dir__ __getstate__ __or__ __ror__ __and__ __sub__ __add__
- __radd__ __mul__ find rfind rindex startswith endswith join format decode hex tobytes tolist getvalue tell fileno isatty readable
- writable seekable digest hexdigest locked is_set is_alive qsize empty full group groups groupdict span
+ __radd__ __mul__ __get__ find rfind rindex startswith endswith join format decode iterencode raw_decode hex tobytes tolist
+ getvalue tell fileno isatty readable writable seekable digest hexdigest locked is_set is_alive qsize empty full group groups
+ groupdict span
 """
 _KEEPING = """
  append appendleft insert add discard remove pop popleft popitem clear setdefault get put put_nowait __setitem__ __delitem__

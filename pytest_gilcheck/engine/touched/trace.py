@@ -72,6 +72,7 @@ class Trace:
         owners: by point, the index of the thread that made the transition.
         parts: by point, what it touched.
         not_known: by point, what is in a transition of which it is not known what it touched: a text, or a code and an offset.
+        in_middle: likewise, if that is a call in C that goes on later: what it touches is known, and only not when.
         no_step: the points at which the running thread could not continue.
         steps: the points of transitions that begin with a visible step.
         accesses: by point, the step of code under test that it begins with.
@@ -92,6 +93,7 @@ class Trace:
         self.owners: dict[int, int] = {}
         self.parts: dict[int, list[Part]] = {}
         self.not_known: dict[int, str | tuple[CodeType, int]] = {}
+        self.in_middle: dict[int, tuple[CodeType, int]] = {}
         self.no_step: set[int] = set()
         self.steps: set[int] = set()
         self.accesses: dict[int, Access] = {}
@@ -191,6 +193,8 @@ class Trace:
             return []
         around = self._touches(caller) or []
         if any(each.changes and type(each.holder) not in _SUSPENDED for each in around):
+            if now not in self.not_known:
+                self.in_middle[now] = goes_on
             self.not_known[now] = goes_on
         return [each._replace(torn=False) for each in around]
 
