@@ -1,7 +1,8 @@
 """A campaign: hypothesis draws programs, each is searched once, and the first that nothing explains is made small.
 
 A program that is drawn again has the answer that it had, so hypothesis never meets a flaky test. What ends a campaign early (hidden
-state, an error of ours, the end of the budget) is no failing example either: the rest of the draws is let pass, and it is told.
+state, an error of ours, Ctrl-C, the end of the budget) is no failing example: it passes through hypothesis as an interrupt does.
+What does not work: to let the rest of the draws pass, which takes 3 ms for each (8 on 3.13t).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import hypothesis
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.errors import HypothesisException, Unsatisfiable
 
+from ..core import stop_request
 from ..core.clocks import monotonic
 from ..engine.outcome import NotExplorable, SequentialFailure
 from ..engine.schedule import checksum
@@ -30,6 +32,10 @@ _OF_MISSING, _MOST_OF_MISSING = 4, 200  # examples for each pair that has not ov
 
 class NotLinearizable(AssertionError):
     """A program that no sequential order explains, for hypothesis."""
+
+
+class _Over(KeyboardInterrupt):
+    """The campaign has ended early. Of this type, because hypothesis keeps every other example that raises as one that fails."""
 
 
 @dataclass
@@ -101,7 +107,7 @@ class Campaign:
 
     @property
     def _over(self) -> bool:
-        return bool(self.refusal) or self.counted.expired
+        return bool(self.refusal) or self.counted.expired or stop_request.made()
 
     def known_program(self, number: int) -> DrawnProgram | None:
         """The program with this checksum, of those that hypothesis has kept; None if it has not."""
@@ -121,6 +127,8 @@ class Campaign:
             self._hypothesis(self._check, programs(self.bench.subject, wanted), examples, phases)
         except NotLinearizable:
             return self._last
+        except _Over:
+            return min(filter(None, self._known.values()), key=lambda finding: finding.drawn.size, default=None)
         except Unsatisfiable:
             pass  # every program that was drawn waits before its threads
         return None
@@ -148,6 +156,8 @@ class Campaign:
         finding = self._finding_of(drawn)
         if drawn.text in self._no_programs:
             hypothesis.reject()
+        if finding is None and self._over:
+            raise _Over
         if finding is not None:
             self._last = finding
             raise NotLinearizable(str(finding.why))  # one type, from one line: hypothesis takes all for one failure
@@ -156,7 +166,7 @@ class Campaign:
         if drawn.text in self._known:
             return self._known[drawn.text]
         if self._over or monotonic() > self._until:
-            self.counted.expired = self.counted.expired or not self.refusal
+            self.counted.expired = self.counted.expired or not (self.refusal or stop_request.made())
             return None
         found = self._known[drawn.text] = self._searched(drawn)
         return found
