@@ -99,7 +99,9 @@ def _of_many(
     )
     if finding is not None:
         progress("the shortest schedule")
-        return _violated(bench, template, told(bench, finding, tell))
+        shown = told(bench, finding, tell)
+        campaign.keep(shown.token)
+        return _violated(bench, template, shown)
     if campaign.refusal:
         cause = "hidden state" if campaign.refusal.startswith("hidden state") else ""
         return replace(template, cause=cause, reason=campaign.refusal)
