@@ -17,7 +17,7 @@ from . import compare, fuzz_command
 from .audit import command as audit_command
 from .calls import Gilcheck
 from .checks import SCALING, UNITS
-from .core import evidence, evidence_files
+from .core import evidence, evidence_files, stop_request
 from .core.child import ChildSide, Ending, fork
 from .core.codes import CODES
 from .core.errors import BadValue
@@ -47,6 +47,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: the arguments; None means those of the process.
     """
     arguments = _parser().parse_args(argv)
+    try:
+        return _guarded(arguments)
+    except KeyboardInterrupt:
+        say("gilcheck: interrupted")
+        return stop_request.EXIT_INTERRUPTED
+
+
+def _guarded(arguments: argparse.Namespace) -> int:
+    """Run the selected command, in a child if it needs one and that is possible; returns its exit status."""
     if not arguments.guarded or can_fork() is not None:
         return _run(arguments, lambda seconds: None)
     side = fork(_NO_LIMIT)
@@ -186,7 +195,10 @@ def _explain(arguments: argparse.Namespace, set_deadline: Callable[[float | None
 
 def _fuzz(arguments: argparse.Namespace, set_deadline: Callable[[float | None], None]) -> int:
     progress = show_progress if talks_to_a_terminal() else _ignore_progress
-    return EXIT_STATUS[fuzz_command.run(arguments, _resolve(arguments.target), set_deadline, progress)]
+    work = _resolve(arguments.target)
+    with stop_request.listening():
+        verdict = fuzz_command.run(arguments, work, set_deadline, progress)
+    return stop_request.EXIT_INTERRUPTED if stop_request.made() else EXIT_STATUS[verdict]
 
 
 def _replay(arguments: argparse.Namespace, set_deadline: Callable[[float | None], None]) -> int:

@@ -28,7 +28,8 @@ def add_parser(commands: Any, run: Callable[..., int]) -> None:
         description="Draw programs of the operations of a class, search their schedules, and ask whether a sequential order of the "
         "same operations explains each run. Operations and arguments are inferred from names, type hints and defaults; what cannot "
         "be inferred is listed with the line to write in a test.",
-        epilog="Exit status: 0 it holds, 1 it is violated, 2 bad usage, 3 it cannot be told.",
+        epilog="Exit status: 0 it holds, 1 it is violated, 2 bad usage, 3 it cannot be told, 130 it was interrupted. Ctrl-C "
+        "ends the campaign with a report of what was found and covered so far; a second one ends it at once.",
     )
     parser.add_argument("target", metavar="MODULE:CLASS", help="for example mypackage.cache:LRUCache; or a function that makes one")
     parser.add_argument(

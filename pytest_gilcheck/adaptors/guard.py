@@ -21,6 +21,7 @@ from typing import Any
 
 import pytest
 
+from ..core import stop_request
 from ..core.broken_pipe import without_sigpipe
 from ..core.child import ChildSide, Ending, Outcome, ParentSide, fork
 from ..core.descriptors import OwnDescriptor
@@ -120,7 +121,10 @@ class Guard:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
         self._nextitem = nextitem
-        return (yield)
+        result = yield
+        if stop_request.made():  # in this process: there was no child to pass it on to
+            _stop(item)
+        return result
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Iterator[None]:
@@ -405,6 +409,8 @@ class _TestInChild:
         except BaseException:
             self._ended = True
             raise
+        if self._side.interrupted:
+            _stop(self._item)
         if isinstance(received, Outcome):
             self._ended = True
             if not self._began:
@@ -459,6 +465,11 @@ class _TestInChild:
         capturing = self._item.config.pluginmanager.getplugin("capturemanager")
         with nullcontext() if capturing is None else capturing.global_and_fixture_disabled():
             hook.pytest_runtest_logreport(report=report)
+
+
+def _stop(item: pytest.Item) -> None:
+    """End the run after this test: Ctrl-C was a request to it, so that it reports what it has found."""
+    item.session.shouldstop = "Ctrl-C"
 
 
 def _described(outcome: Outcome, when: str) -> str:

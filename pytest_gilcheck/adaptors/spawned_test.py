@@ -64,6 +64,8 @@ class SpawnedSide:
         NotSpawned: this run cannot be repeated by a command line.
     """
 
+    interrupted = False  # Ctrl-C ends the process at once
+
     def __init__(self, item: pytest.Item, limit: float, why: str) -> None:
         arguments = [*_arguments(item.config), *_without_side_effects(item.config)]
         self._folder = tempfile.TemporaryDirectory(prefix="gilcheck-", ignore_cleanup_errors=True)

@@ -12,6 +12,7 @@ ANSWER = b"A"  # the payload is what the child was started for; its last message
 DEADLINE = b"D"  # the payload is a number of seconds from now; empty: no deadline
 NOTE = b"N"  # the payload is for whoever reads the notes
 STANDBY = b"S"  # the payload is the process id, as text, of the one that takes over if this one dies; empty: none does any more
+LISTENING = b"L"  # whether the child takes SIGINT as a request to stop (`stop_request`); the payload is empty if it does not
 PIPE_LOST = 213  # exit status of a child that cannot answer, because code of the test has closed the pipe
 
 
@@ -60,6 +61,7 @@ class Inbox:
         self.answer: bytes | None = None
         self.notes: list[bytes] = []
         self.standby: int | None = None  # the process that takes over if the child dies
+        self.listens = False  # whether the child takes SIGINT as a request to stop
         self._decoder = Decoder()
 
     @property
@@ -75,6 +77,8 @@ class Inbox:
                 self.notes.append(payload)
             elif kind == STANDBY:
                 self.standby = int(payload) if payload else None
+            elif kind == LISTENING:
+                self.listens = bool(payload)
             else:
                 seconds = decode_seconds(payload)
                 self.deadline = None if seconds is None else monotonic() + seconds

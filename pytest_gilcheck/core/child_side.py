@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import IO, NoReturn
 
-from .child_protocol import ANSWER, DEADLINE, NOTE, PIPE_LOST, STANDBY, encode, encode_seconds
+from .child_protocol import ANSWER, DEADLINE, LISTENING, NOTE, PIPE_LOST, STANDBY, encode, encode_seconds
 from .descriptors import OwnDescriptor
 from .last_status import LastStatus
 from .stack_dumps import write_stacks_to
@@ -52,6 +52,10 @@ class ChildSide:
     def announce(self, standby: int | None) -> bool:
         """Tell the parent which process takes over if this one dies; None if none does any more. Returns whether it hears that."""
         return self._send(STANDBY, b"" if standby is None else b"%d" % standby)
+
+    def announce_listening(self, listens: bool) -> None:
+        """Tell the parent whether this process takes SIGINT as a request to stop, and so should get the user's Ctrl-C."""
+        self._send(LISTENING, b"1" if listens else b"")
 
     @property
     def stacks(self) -> int:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import select
+import signal
 from dataclasses import dataclass
 from enum import StrEnum
+from types import FrameType
 from typing import IO
 
 from .child_protocol import Inbox
@@ -15,6 +17,7 @@ from .last_status import LastStatus
 from .lifecycle import Lifecycle
 from .signal_names import signal_name
 from .stack_dumps import DUMP_GRACE, StackDumps
+from .stop_request import is_plain
 
 _EXIT_GRACE = 2.0  # seconds that a child gets to exit after its answer
 _POLL = 0.05
@@ -88,12 +91,16 @@ class ParentSide:
         stacks: file that the child writes its stacks to.
         limit: seconds until the deadline, unless the child sets another.
         ended: in which a process that takes over is told how the child has ended.
+
+    Attributes:
+        interrupted: whether Ctrl-C was passed on to the child, which ends by itself then.
     """
 
     def __init__(self, life: Lifecycle, pipe: int, stacks: IO[bytes], limit: float, ended: LastStatus) -> None:
         self._life, self._pipe, self._stacks, self._ended = life, pipe, StackDumps(stacks), ended
         self._start = monotonic()
         self._inbox = Inbox(limit)
+        self.interrupted = self._passes_on = False
         self._poll = select.poll()  # made once: little must happen right after a signal, because the child may need this core
         for descriptor in (pipe, life.pidfd):
             if descriptor is not None:
@@ -146,6 +153,7 @@ class ParentSide:
 
     def end(self) -> str:
         """Kill the child and its process group; returns the stacks that it wrote."""
+        self._pass_interrupts_on(False)
         self._life.end()
         os.close(self._pipe)
         trace = self._stacks.text()
@@ -234,4 +242,20 @@ class ParentSide:
         except BlockingIOError:
             return False
         self._inbox.take(data)
+        if self._inbox.listens != self._passes_on:
+            self._pass_interrupts_on(self._inbox.listens)
         return bool(data)
+
+    def _pass_interrupts_on(self, on: bool) -> None:
+        """Let the next Ctrl-C be for the child; a second one is an interrupt here, as ever."""
+        if on and is_plain():
+            signal.signal(signal.SIGINT, self._pass_on)
+        elif self._passes_on and signal.getsignal(signal.SIGINT) == self._pass_on:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        self._passes_on = on
+
+    def _pass_on(self, number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.interrupted = True
+        if self.gone_at is None:
+            os.kill(self.pid, signal.SIGINT)

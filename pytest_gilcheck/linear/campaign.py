@@ -1,7 +1,8 @@
 """A campaign: hypothesis draws programs, each is searched once, and the first that nothing explains is made small.
 
 A program that is drawn again has the answer that it had, so hypothesis never meets a flaky test. What ends a campaign early (hidden
-state, an error of ours, the end of the budget) is no failing example either: the rest of the draws is let pass, and it is told.
+state, an error of ours, Ctrl-C, the end of the budget) is no failing example: it passes through hypothesis as an interrupt does.
+What does not work: to let the rest of the draws pass, which takes 3 ms for each (8 on 3.13t).
 """
 
 from __future__ import annotations
@@ -15,21 +16,27 @@ import hypothesis
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.errors import HypothesisException, Unsatisfiable
 
+from ..core import stop_request
 from ..core.clocks import monotonic
 from ..engine.outcome import NotExplorable, SequentialFailure
 from ..engine.schedule import checksum
 from .bench import Bench, Blocked, Refused
 from .drawing import operations_of, programs, simplest
-from .exploring import Explored, Finding, explored
+from .exploring import Explored, Finding, explored, fails_again
+from .kept import KeptFailures
 from .operations import DrawnOperation, DrawnProgram, OperationKind, overlapping, pairs_of
 from .plan import SCHEDULES, LinearPlan
-from .smaller import smaller
+from .smaller import along, smaller
 
 _OF_MISSING, _MOST_OF_MISSING = 4, 200  # examples for each pair that has not overlapped
 
 
 class NotLinearizable(AssertionError):
     """A program that no sequential order explains, for hypothesis."""
+
+
+class _Over(KeyboardInterrupt):
+    """The campaign has ended early. Of this type, because hypothesis keeps every other example that raises as one that fails."""
 
 
 @dataclass
@@ -76,6 +83,12 @@ class Campaign:
         self._no_programs: set[str] = set()
         self._until = monotonic() + plan.budget
         self._last: Finding | None = None
+        self._again: Finding | None = None  # of an earlier campaign
+        self._way: list[str] = []
+        subject = bench.subject
+        name = f"{getattr(subject.make, '__module__', '')}.{getattr(subject.make, '__qualname__', '')}.{subject.name}"
+        self._digest = hashlib.sha1(name.encode()).digest()
+        self._kept = KeptFailures(None if plan.seeded else settings().database, self._digest)
 
     @property
     def pairs(self) -> list[frozenset[OperationKind]]:
@@ -91,6 +104,8 @@ class Campaign:
     def run(self) -> Finding | None:
         """Search until a program fails, or enough hold; returns the smallest finding."""
         found = self._drawn(self.plan.examples, None)
+        if self._again is not None:
+            return self._again
         if found is None and not self._over and (missing := set(self.missing)):
             self._progress(f"{len(missing)} pairs have not overlapped")
             found = self._drawn(min(_OF_MISSING * len(missing), _MOST_OF_MISSING), missing.__contains__)
@@ -101,15 +116,22 @@ class Campaign:
 
     @property
     def _over(self) -> bool:
-        return bool(self.refusal) or self.counted.expired
+        return bool(self.refusal) or self.counted.expired or stop_request.made()
+
+    def keep(self, token: str) -> None:
+        """Keep the schedule of the failure that was found for the next campaign, which tries it first."""
+        if self._again is None:
+            self._kept.keep(self._way[0], self._way[1:], token)
 
     def known_program(self, number: int) -> DrawnProgram | None:
-        """The program with this checksum, of those that hypothesis has kept; None if it has not."""
+        """The program with this checksum, of those that hypothesis has kept, or to which a way is known; None if there is none."""
         found: list[DrawnProgram] = []
+        ways = [(), *(each.way for each in self._kept.all())]
 
         def look(drawn: DrawnProgram) -> None:
-            if checksum(drawn.text) == number:
-                found.append(drawn)
+            for way in ways:
+                if (program := along(drawn, way, _with_simplest)) is not None and checksum(program.text) == number:
+                    found.append(program)
 
         self._hypothesis(look, programs(self.bench.subject), 1, [Phase.reuse])
         return found[0] if found else None
@@ -121,6 +143,10 @@ class Campaign:
             self._hypothesis(self._check, programs(self.bench.subject, wanted), examples, phases)
         except NotLinearizable:
             return self._last
+        except _Over:
+            if self._again is not None:
+                return self._again
+            return min(filter(None, self._known.values()), key=lambda finding: finding.drawn.size, default=None)
         except Unsatisfiable:
             pass  # every program that was drawn waits before its threads
         return None
@@ -129,15 +155,13 @@ class Campaign:
         def property_(drawn: DrawnProgram) -> None:
             check(drawn)
 
-        subject = self.bench.subject
-        name = f"{getattr(subject.make, '__module__', '')}.{getattr(subject.make, '__qualname__', '')}.{subject.name}"
         more: dict[str, Any] = {"database": None} if self.plan.seeded else {}
         chosen: Any = settings(
             settings(), max_examples=examples, deadline=None, phases=tuple(phases), report_multiple_bugs=False, print_blob=False,
             suppress_health_check=list(HealthCheck), derandomize=False, **more,
         )  # fmt: skip
         # All tests made here would share one entry of hypothesis' database without this.
-        property_._hypothesis_internal_add_digest = hashlib.sha1(name.encode()).digest()  # type: ignore[attr-defined]
+        property_._hypothesis_internal_add_digest = self._digest  # type: ignore[attr-defined]
         seed: Any = hypothesis.seed  # which takes the database away, so the settings come after it
         decorated: Any = given
         test: Any = chosen(seed(self.plan.seed)(decorated(strategy)(property_)))
@@ -145,18 +169,39 @@ class Campaign:
 
     def _check(self, drawn: DrawnProgram) -> None:
         """Search a program, unless it is known; for hypothesis, whose errors pass through here."""
+        self._try_kept(drawn)
         finding = self._finding_of(drawn)
         if drawn.text in self._no_programs:
             hypothesis.reject()
+        if finding is None and self._over:
+            raise _Over
         if finding is not None:
             self._last = finding
             raise NotLinearizable(str(finding.why))  # one type, from one line: hypothesis takes all for one failure
+
+    def _try_kept(self, drawn: DrawnProgram) -> None:
+        """Try the schedule that failed in an earlier campaign, if hypothesis replays the example of that; drop a stale one.
+
+        Raises:
+            _Over: it fails again.
+        """
+        for kept in self._kept.all() if drawn.text not in self._known else ():
+            if kept.program == drawn.text:
+                program = along(drawn, kept.way, _with_simplest)
+                self._again = None if program is None else fails_again(self.bench, program, kept.token)
+                if self._again is not None:
+                    self.counted.programs += 1
+                    self.counted.schedules += 1
+                    self.counted.orders += self._again.allowed.runs
+                    self.counted.overlapped.update(overlapping(self._again.drawn))
+                    raise _Over
+                self._kept.drop()
 
     def _finding_of(self, drawn: DrawnProgram) -> Finding | None:
         if drawn.text in self._known:
             return self._known[drawn.text]
         if self._over or monotonic() > self._until:
-            self.counted.expired = self.counted.expired or not self.refusal
+            self.counted.expired = self.counted.expired or not (self.refusal or stop_request.made())
             return None
         found = self._known[drawn.text] = self._searched(drawn)
         return found
@@ -196,6 +241,7 @@ class Campaign:
     def _smallest(self, found: Finding) -> Finding:
         """The finding with a smaller program, if one fails."""
         self._progress("making the program smaller")
+        self._way = [found.drawn.text]
         best = {found.drawn.text: found}
 
         def fails(drawn: DrawnProgram) -> bool:
@@ -203,10 +249,12 @@ class Campaign:
             if smaller_one is None:
                 return False
             best[drawn.text] = smaller_one
+            self._way.append(drawn.text)
             return True
 
-        def with_simplest(operation: DrawnOperation) -> DrawnOperation:
-            made: DrawnOperation = simplest(operations_of(operation.kind))
-            return made
+        return best[smaller(found.drawn, fails, _with_simplest).text]
 
-        return best[smaller(found.drawn, fails, with_simplest).text]
+
+def _with_simplest(operation: DrawnOperation) -> DrawnOperation:
+    made: DrawnOperation = simplest(operations_of(operation.kind))
+    return made

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from ..core import stop_request
 from ..core.clocks import monotonic
 from ..core.interpreter import Interpreter
 from ..core.verdict import Verdict
@@ -31,6 +32,7 @@ _CAUSES = {
     Why.MODEL: "it differs from the model without any concurrency",
 }
 
+_INTERRUPTED = "Ctrl-C ended the campaign"
 _NONE = "wait before their threads begin, or do not meet a precondition, and are none"
 
 
@@ -48,7 +50,7 @@ def linearizable(
     if subject.untold:
         return template
     try:
-        with Bench(subject, plan.timeout, (*subject.modules, *plan.include), progress) as bench:
+        with stop_request.listening(), Bench(subject, plan.timeout, (*subject.modules, *plan.include), progress) as bench:
             progress("first runs")
             bench.warm(warm_ups(subject))
             if subject.refuses is not None and (why := subject.refuses(bench.written, subject.threads)):
@@ -97,10 +99,14 @@ def _of_many(
     )
     if finding is not None:
         progress("the shortest schedule")
-        return _violated(bench, template, told(bench, finding, tell))
+        shown = told(bench, finding, tell)
+        campaign.keep(shown.token)
+        return _violated(bench, template, shown)
     if campaign.refusal:
         cause = "hidden state" if campaign.refusal.startswith("hidden state") else ""
         return replace(template, cause=cause, reason=campaign.refusal)
+    if stop_request.made():
+        return replace(template, reason=f"{_INTERRUPTED} before it was over; {template.coverage}")
     if why := _too_little(campaign):
         return replace(template, reason=f"{why}; {template.coverage}")
     return replace(template, conclusion=Verdict.HOLDS, reason=f"sequential orders explain every run: {template.coverage}")
@@ -167,7 +173,7 @@ def _violated(bench: Bench, template: LinearizableResult, shown: Told) -> Linear
         story=shown.story,
         rows=shown.rows,
         pasted=test_of(subject, drawn, shown.token),
-        notes=(),
+        notes=(f"{_INTERRUPTED}: a smaller program or a shorter schedule may fail, too",) if stop_request.made() else (),
     )
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any
 
+from ..core import stop_request
 from ..core.clocks import monotonic
 from ..engine.outcome import Failure
 from ..engine.schedule import Token, checksum
 from ..search.explorer import Explorer
-from ..search.ledger import limited
+from ..search.ledger import Account
 from ..search.minimise import minimised
 from ..search.search import Search
 from .bench import Bench
@@ -59,17 +61,24 @@ def told(bench: Bench, finding: Finding, tell: Teller) -> Told:
 
 
 def _shortest(bench: Bench, failure: Failure) -> Failure:
-    if failure.schedule.preemptions <= 1:
+    if failure.schedule.preemptions <= 1 or stop_request.made():
         return failure
-    return minimised(bench.explorer, failure, limited(monotonic() + _LONGEST, _MINIMISING))
+    return minimised(bench.explorer, failure, _account(_MINIMISING))
+
+
+def _account(schedules: int) -> Account:
+    """So many schedules at most, as long as the user does not ask to stop."""
+    return Account(monotonic() + _LONGEST, schedules, now=lambda: inf if stop_request.made() else monotonic())
 
 
 def _classified(bench: Bench, failure: Failure) -> tuple[Failure, str]:
     """The failure in a form that a build with a GIL can show, if there is one, and its kind."""
     if not failure.run.masked:
         return failure, BREAKS_TODAY
+    if stop_request.made():
+        return failure, ""
     explorer = bench.explorer
-    search = Search(explorer, _PREEMPTIONS, limited(monotonic() + _LONGEST, _CLASSIFYING), 0, gil=True)
+    search = Search(explorer, _PREEMPTIONS, _account(_CLASSIFYING), 0, gil=True)
     found = search.run(explorer.measured())
     explorer.hide({})
     if found.failure is not None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from random import Random
 
-from ..engine.outcome import Failure
+from ..engine.outcome import Failure, NotExplorable, SequentialFailure
 from ..engine.running.record import ScheduleRun
+from ..engine.schedule import Token, checksum
 from ..search.conflicts import TurnedConflicts, reduction_of
 from ..search.sampling import RandomWalk
 from ..search.strategy import run_all
-from .bench import Bench, Refused
+from .bench import Bench, Blocked, Refused
 from .operations import DrawnProgram
 from .oracle import Allowed, Outcome, Why
 from .telling import told_in_line
@@ -143,3 +144,24 @@ def _confirmed(bench: Bench, drawn: DrawnProgram, allowed: Allowed, failure: Fai
         what = f"a schedule of {drawn.text} failed once, and passes when it is followed again ({failure.message})"
         raise Refused(f"not deterministic: {what}: something that is not under control plays a part")
     return Finding(drawn, followed[1], bench.outcome, allowed, bench.why, bench.waits)
+
+
+def fails_again(bench: Bench, drawn: DrawnProgram, token: Token) -> Finding | None:
+    """The finding of a program if the schedule of a token still fails; None if it does not, or the token is of another program."""
+    if checksum(drawn.text) != token.program:
+        return None
+    chance = bench.explorer.engine.chance
+    before = chance.draw
+    try:
+        with bench.listening():
+            chance.draw = token.draw
+            allowed = bench.orders(drawn, on_model=bench.subject.model is not None)
+            bench.begin(drawn, allowed)
+            bench.explorer.learn(token.learnt)
+            _, failure = bench.explorer.follow(token.schedule)
+            if failure is not None and bench.why is not None:
+                return _confirmed(bench, drawn, allowed, failure)
+    except (Blocked, Refused, NotExplorable, SequentialFailure):
+        pass  # a search says it again, if it is true of more than this program
+    chance.draw = before
+    return None

@@ -7,7 +7,7 @@ operations: a class has several failures, and no way leads from one to a smaller
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations, product
 
 from .operations import BEFORE, DrawnOperation, DrawnProgram, InLane
@@ -40,6 +40,16 @@ def smaller(
                 best, going_on = candidate, True
                 break
     return best
+
+
+def along(drawn: DrawnProgram, way: Sequence[str], simplest: Callable[[DrawnOperation], DrawnOperation]) -> DrawnProgram | None:
+    """The program at the end of a way that `smaller` has gone, by the texts of those on it; None if it no longer leads there."""
+    found: DrawnProgram | None = drawn
+    for text in way:
+        if found is None:
+            break
+        found = next((candidate for candidate in _candidates(found, simplest) if candidate.text == text), None)
+    return found
 
 
 def _measure(drawn: DrawnProgram) -> tuple[tuple[int, int, int], int, str]:

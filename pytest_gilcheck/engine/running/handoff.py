@@ -1,6 +1,7 @@
 """A semaphore for handing over from one thread to another: the one waits, the other runs, and no third thread is involved.
 
-An eventfd takes 3 microseconds on every build. What does not work: a lock, on which a free-threaded build first spins (50
+An eventfd takes 3 microseconds on every build. What does not work: ``os.eventfd_read``, which raises InterruptedError when a signal
+comes whose handler returns, where ``os.read`` goes on (PEP 475); a lock, on which a free-threaded build first spins (50
 microseconds); a condition, which needs a lock and allocates another; greenlets, because a switch inside a monitoring callback
 leaves the other greenlet without events.
 """
@@ -14,7 +15,7 @@ from typing import Any
 
 from ...core.system import HAS_EVENTFD
 
-_REAL: dict[str, Callable[..., Any]] = {"write": os.write, "close": os.close}
+_REAL: dict[str, Callable[..., Any]] = {"read": os.read, "write": os.write, "close": os.close}
 """`files` replaces those of the module. (In a mapping: pyfakefs replaces attributes of a module that are functions of ``os``.)"""
 
 open_ends: set[int] = set()  # the descriptors of all semaphores of this process
@@ -32,12 +33,12 @@ class HandoffSemaphore:
             self.fd = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_SEMAPHORE)
             self._ends: tuple[int, ...] = (self.fd,)
             self.post = partial(os.eventfd_write, self.fd, 1)
-            self.wait = partial(os.eventfd_read, self.fd)
+            self.wait = partial(_REAL["read"], self.fd, 8)
         else:
             self.fd, write = os.pipe()
             self._ends = (self.fd, write)
             self.post = partial(_REAL["write"], write, b"1")
-            self.wait = partial(os.read, self.fd, 1)
+            self.wait = partial(_REAL["read"], self.fd, 1)
         open_ends.update(self._ends)
 
     def close(self) -> None:
