@@ -5,6 +5,7 @@ import os
 import sys
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -299,7 +300,7 @@ def test_a_lock_that_cannot_be_seen_is_a_partly_uncontrolled_wait_and_claims_not
     hidden_in = [frozenset(hidden)]
     result = fuzz(thread, thread, setup=Counter, invariant=is_two, schedules=10)
     assert result.verdict == "inconclusive"
-    assert "partly uncontrolled" in result.reason
+    assert result.why == "partly uncontrolled"
 
 
 def is_two_and_counts(counter):  # so each run has threads of its own, which end with it
@@ -459,6 +460,15 @@ def test_a_program_that_does_something_else_each_time_claims_nothing():
     result = fuzz(thread, thread, setup=Counter)
     assert result.verdict == "inconclusive"
     assert "gave different steps" in result.reason
+
+
+def test_only_a_check_that_claims_nothing_says_why_it_does_not():
+    undecided = fuzz(lambda: None, lambda: None)
+    broken, sound = (fuzz(each, each, setup=Counter, invariant=is_two) for each in (add, add_locked))
+    assert (undecided.verdict, undecided.why) == ("inconclusive", "not explorable")
+    assert (broken.verdict, broken.why, broken.told) == ("violated", None, "")
+    assert (sound.verdict, sound.why, sound.told) == ("holds", None, "")
+    assert replace(sound, conclusion=undecided.conclusion).why == "not explorable", "a template without a reason is never green"
 
 
 def test_code_without_visible_steps_is_never_green():

@@ -265,7 +265,7 @@ def test_what_a_fork_does_not_make_anew_is_no_pass(tmp_path):
     KEPT = tmp_path / "kept"
     result = gilcheck.fuzz(threads=[kept_in_a_file] * 2, budget=20, judge=False)
     assert result.verdict == "inconclusive"
-    assert "not repeatable" in result.reason
+    assert result.why == "not repeatable"
     assert re.search(r"\d schedules of the first run were tried, each in a process of its own, and none failed", result.reason)
 
 
