@@ -231,7 +231,7 @@ def test_a_thread_that_polls_gets_what_it_waits_for_and_one_that_polls_for_ever_
     fuzz(spin, ready, setup=lambda: {"ready": False}).assert_holds()
     result = fuzz(spin, lambda kept: None, setup=lambda: {"ready": False})
     result.assert_violated()
-    assert "livelock" in result.reason
+    assert result.symptom == "livelock"
 
 
 def test_sleeping_orders_nothing():
@@ -335,7 +335,7 @@ def test_without_each_lock_in_turn_a_sensitive_program_fails_and_an_insensitive_
 
     blind = fuzz(reads, reads, setup=Counter, sensitivity=True)
     assert blind.verdict == "inconclusive"
-    assert "insensitive" in blind.reason
+    assert [lock.noticed for lock in blind.locks] == [False]
 
 
 @pytest.mark.slow
@@ -354,7 +354,6 @@ def test_one_lock_that_is_not_needed_is_named_beside_one_that_is():
     result = fuzz(thread, thread, setup=setup, invariant=is_two, sensitivity=True, schedules=60)
     assert result.verdict == "inconclusive"
     assert sorted(lock.noticed for lock in result.locks) == [False, True]
-    assert "insensitive" in result.reason
 
 
 class Buffer:
@@ -431,7 +430,7 @@ def test_a_program_that_takes_another_path_of_the_same_length_claims_nothing():
 
     result = fuzz(thread, thread, setup=setup)
     assert result.verdict == "inconclusive"
-    assert "gave different steps" in result.reason
+    assert result.why == "not deterministic"
 
 
 def test_an_assertion_in_the_teardown_is_a_failure():
@@ -459,7 +458,7 @@ def test_a_program_that_does_something_else_each_time_claims_nothing():
 
     result = fuzz(thread, thread, setup=Counter)
     assert result.verdict == "inconclusive"
-    assert "gave different steps" in result.reason
+    assert result.why == "not deterministic"
 
 
 def test_only_a_check_that_claims_nothing_says_why_it_does_not():
@@ -485,7 +484,7 @@ def test_a_search_that_is_cut_short_does_not_hold():
 
     result = gilcheck.fuzz(threads=[many, many], setup=dict, budget=0.05)
     assert result.verdict == "inconclusive"
-    assert "cut short" in result.reason or "has not ended" in result.reason  # a busy machine may not end one run
+    assert result.why == "cut short" or "has not ended" in result.reason  # a busy machine may not end one run
 
 
 @pytest.mark.slow
