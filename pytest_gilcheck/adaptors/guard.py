@@ -474,10 +474,10 @@ def _stop(item: pytest.Item) -> None:
 
 def _described(outcome: Outcome, when: str) -> str:
     """How the child of a test ended, for a message."""
-    first, *stacks = str(outcome).splitlines()
+    first = outcome.headline
     if outcome.ending is Ending.HUNG:
         first += "; outside of checks, the limit is ten times --gilcheck-timeout"
-    return "\n".join([first if when == "call" else f"in the {_PHASES[when]}, {first}", *stacks])
+    return "\n".join([first if when == "call" else f"in the {_PHASES[when]}, {first}", *outcome.stacks.splitlines()])
 
 
 def _timers_of_faulthandler(config: pytest.Config) -> int:

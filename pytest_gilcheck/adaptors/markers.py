@@ -15,7 +15,7 @@ from ..core.codes import USAGE, code_of, help_line
 from ..core.errors import BadValue, ErrorWithCode
 from ..core.invariants import standing_for
 from ..core.signatures import is_of_kind
-from ..core.verdict import Inconclusive, Judged
+from ..core.verdict import Inconclusive, Judged, Verdict
 from ..core.workloads import calling
 from .expected import is_unexcused, unexcused
 from .fuzz_marker import fuzz
@@ -54,7 +54,7 @@ def _arguments(item: pytest.Item, marker: str) -> dict[str, Any]:
     for each in reversed(list(item.iter_markers(marker))):
         if each.args:
             raise BadValue("argument", each.args[0], f"arguments by name only, such as {known[0].name}=...", _source(marker))
-        refuse_unknown(each.kwargs, known, _source(marker))
+        refuse_unknown(each.kwargs, known, marker)
         merged |= each.kwargs
     return merged
 
@@ -140,7 +140,7 @@ def run(item: pytest.Function, marker: str, checks: Gilcheck) -> None:
             message = "gilcheck: the test skipped itself in some of its calls, but not in the first"
             _raise(pytest.fail.Exception(f"{message}: {'; '.join(_skips(group))}", pytrace=False))
         _raise(group)
-    if result.conclusion == "violated":
+    if result.conclusion is Verdict.VIOLATED:
         _raise(pytest.fail.Exception(result.message(), pytrace=False))
     result.assert_holds()
 

@@ -96,7 +96,7 @@ def _check_files(config: pytest.Config, settings: Settings) -> None:
             from ..report import html
 
             if (why := html.unavailable()) is not None:
-                raise pytest.UsageError(f"gilcheck: {source.removeprefix('command line ')} needs {why}")
+                raise pytest.UsageError(f"gilcheck: {source} needs {why}")
 
 
 def _ini_text(config: pytest.Config, name: str) -> str | None:

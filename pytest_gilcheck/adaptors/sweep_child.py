@@ -36,7 +36,6 @@ _MARGIN = 60.0  # seconds that a search may take beyond its budget, to minimise 
 _RECORD = 5.0  # seconds for a record
 _SEED = 1
 _SPENT = "its schedules did not fit into the time"
-_HEADS = frozenset({"not explorable", "not repeatable", "not deterministic"})
 
 
 @dataclass(frozen=True)
@@ -85,7 +84,7 @@ class WaitingFork:
         self._orders.write(json.dumps(asdict(order)).encode() + b"\n")
         outcome = self._side.wait()
         if outcome.ending is not Ending.ANSWERED:
-            why = f"its own process ended: {str(outcome).splitlines()[0]}"
+            why = f"its own process ended: {outcome.headline}"
             return Swept(test=self._test, outcome=SweepOutcome.REFUSED, reason=why, threads=order.threads > 0)
         answer = json.loads(outcome.payload)
         if "missed" in answer:
@@ -144,9 +143,10 @@ def _swept(item: pytest.Function, order: Order) -> Swept:
 
 
 _OUTCOMES = {
-    NoClaim.CUT_SHORT: SweepOutcome.CUT_SHORT,
     NoClaim.NOT_REPEATABLE: SweepOutcome.NOT_REPEATABLE,
+    NoClaim.NOT_DETERMINISTIC: SweepOutcome.NOT_REPEATABLE,
     NoClaim.NOT_EXPLORABLE: SweepOutcome.REFUSED,
+    NoClaim.UNCONTROLLED: SweepOutcome.REFUSED,
 }
 
 
@@ -165,17 +165,11 @@ def _searched(program: Program, budget: float) -> tuple[SweepOutcome, str, Faile
             story=result.story,
         )
         return SweepOutcome.BROKEN, result.reason, failed
-    if result.conclusion is Verdict.HOLDS:
+    if result.why is None:
         return SweepOutcome.HOLDS, result.reason, None
-    outcome = _OUTCOMES[result.why]
-    return outcome, _SPENT if outcome is SweepOutcome.CUT_SHORT else _in_short(result.reason), None
-
-
-def _in_short(reason: str) -> str:
-    """A reason without the outcome, which stands above it, and without what would hold otherwise: both are for readers alone."""
-    what, found, rest = reason.partition(": ")
-    told = rest if found and what in _HEADS else reason
-    return told.partition("; otherwise ")[0]
+    if result.why is NoClaim.CUT_SHORT:
+        return SweepOutcome.CUT_SHORT, _SPENT, None
+    return _OUTCOMES[result.why], result.told or result.reason, None
 
 
 def _recorded(program: Program) -> tuple[SweepOutcome | None, str]:

@@ -91,8 +91,7 @@ class UnknownArgument(BadValue):
     """An argument that the check does not have; the message names the one that was probably meant."""
 
     def __str__(self) -> str:
-        marker = self.source.removeprefix("marker ")
-        where = f"{marker}: " if marker != self.source else "" if self.source == "argument" else f"{self.source}: "
+        where = "" if self.source == "argument" else f"{self.source}: "
         return f"{where}unknown argument {self.name!r}, {self.expected}"
 
 

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import os
+from typing import NamedTuple
 
 from .clocks import time
 
 _WORTH_NAMING = 0.15  # cores
 
 
-def busiest(seconds: float = 0.15, most: int = 2) -> list[str]:
+class Neighbour(NamedTuple):
+    """Another process, and how many cores it used."""
+
+    cores: float
+    pid: int
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.name} (pid {self.pid}) {self.cores:.2f} of a core"
+
+
+def busiest(seconds: float = 0.15, most: int = 2) -> list[Neighbour]:
     """Measure for ``seconds`` and return the ``most`` busiest other processes that used more than 0.15 cores, busiest first.
 
-    Returns:
-        Lines such as ``"python3 (pid 4711) 0.98 of a core"``. Processes of other users are included if the system shows them.
+    Processes of other users are included if the system shows them.
     """
     import psutil  # slow to import, and needed only if the machine was too busy
 
@@ -26,8 +37,8 @@ def busiest(seconds: float = 0.15, most: int = 2) -> list[str]:
     except (psutil.Error, OSError):  # a system without /proc, or a test with a fake file system
         return []
     used = [((cpu - before.get((pid, name), cpu)) / elapsed, pid, name) for (pid, name), cpu in after.items() if pid not in own]
-    busy = sorted((share, pid, name) for share, pid, name in used if share > _WORTH_NAMING)
-    return [f"{name} (pid {pid}) {share:.2f} of a core" for share, pid, name in reversed(busy[-most:])]
+    busy = sorted(Neighbour(*each) for each in used if each[0] > _WORTH_NAMING)
+    return busy[-most:][::-1]
 
 
 def _cpu_times(psutil: object) -> dict[tuple[int, str], float]:

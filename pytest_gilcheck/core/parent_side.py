@@ -65,18 +65,27 @@ class Outcome:
         return self.status
 
     def __str__(self) -> str:
-        stacks = f"\n{self.trace}" if self.trace else ""
+        return f"{self.headline}\n{self.stacks}" if self.stacks else self.headline
+
+    @property
+    def stacks(self) -> str:
+        """Its stacks, if they say something about its end."""
+        return "" if self.ending in (Ending.ANSWERED, Ending.STOPPED) else self.trace
+
+    @property
+    def headline(self) -> str:
+        """How it ended, in one line."""
         match self.ending:
             case Ending.ANSWERED:
                 return "the process answered"
             case Ending.EXITED if why := not_of_the_workload(self.status):
-                return f"the process {why}{stacks}"
+                return f"the process {why}"
             case Ending.EXITED:
-                return f"the process {describe_exit(self.status)} before its end (os._exit?), after {self.seconds:.1f} s{stacks}"
+                return f"the process {describe_exit(self.status)} before its end (os._exit?), after {self.seconds:.1f} s"
             case Ending.KILLED | Ending.UNKNOWN:
-                return f"the process {describe_exit(self.signed_status)} after {self.seconds:.1f} s{stacks}"
+                return f"the process {describe_exit(self.signed_status)} after {self.seconds:.1f} s"
             case Ending.HUNG:
-                return f"the process did not end within its time limit and was killed after {self.seconds:.1f} s{stacks}"
+                return f"the process did not end within its time limit and was killed after {self.seconds:.1f} s"
             case Ending.STOPPED:
                 wants = "it reads from the terminal, which a child process cannot (breakpoint()?)"
                 return f"the process was stopped by {signal_name(self.status)}: {wants}"

@@ -131,7 +131,7 @@ def fuzz(
     if plan.mode == STRESS and len(program.threads) == 1:
         raise BadValue("mode", plan.mode, "at least two threads: what one starts itself need not run beside it", "argument")
     if why := no_room():
-        return replace(template, reason=f"not explorable: {why}")
+        return template.without_claim(NoClaim.NOT_EXPLORABLE, why)
     try:
         check_alone()
         if plan.mode == STRESS:
@@ -144,7 +144,7 @@ def fuzz(
         result = replace(template, reason=f"{error}, so a search would miss switches; run fuzz checks without that tool")
     except NotExplorable as error:
         alone = isinstance(error, StartsNoThread)
-        result = replace(template, reason=str(error) if alone else f"not explorable: {error}")
+        result = replace(template, reason=str(error)) if alone else template.without_claim(NoClaim.NOT_EXPLORABLE, str(error))
         if explorer is not None and explorer.first_alone and for_another():
             raise Unrepeatable(Left(result)).of(explorer, result) from None  # the first run may well make visible steps
     except Unrepeatable as found:
@@ -165,7 +165,7 @@ def fuzz(
     except Exception as error:
         if not (what := _replaced(error) or (explorer is not None and _beside_replaced(error, explorer))):
             raise
-        result = replace(template, reason=f"not explorable: {what}")
+        result = template.without_claim(NoClaim.NOT_EXPLORABLE, what)
     if explorer is not None and explorer.unreported:
         unreported = f"no schedule of the first run, whose steps from {explorer.unreported} on took too long to be watched"
         result = replace(result, coverage=f"{result.coverage}; {unreported}" if result.coverage else unreported)
@@ -234,9 +234,7 @@ def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult) -> FuzzR
     difference = "" if over else differing_steps(explorer)
     if plan.replay is not None:
         if difference:
-            return replace(
-                template, why=NoClaim.NOT_REPEATABLE, reason=f"not deterministic, so no replay is possible: {difference}"
-            )
+            return template.without_claim(NoClaim.NOT_DETERMINISTIC, f"{difference}; so no replay is possible")
         return _replayed(explorer, plan.replay, template)
     differs = bool(first_run.alone_found or explorer.first_alone)
     # If the first run can be searched in forks, the rest of the budget is for it.
@@ -273,10 +271,10 @@ def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult) -> FuzzR
 def not_repeatable(program: Program, template: FuzzResult, error: BaseException) -> FuzzResult:
     """The result for a program whose sequential orders passed, and fail when they run again: the schedule is not to blame."""
     if used_up := program.used_up():  # the error is none of the program then
-        return replace(template, why=NoClaim.NOT_REPEATABLE, reason=f"not repeatable: {used_up}")
+        return template.without_claim(NoClaim.NOT_REPEATABLE, used_up)
     why = f"fails when it runs again, without any concurrency: {program.shared}"
     error.add_note(why)
-    return replace(template, why=NoClaim.NOT_REPEATABLE, reason=f"not repeatable: it {why}", failure=error)
+    return replace(template.without_claim(NoClaim.NOT_REPEATABLE, f"it {why}"), failure=error)
 
 
 def _searched(
@@ -309,16 +307,17 @@ def _searched(
             return not_repeatable(explorer.program, template, failure.error or AssertionError(failure.message))
         return violated(explorer, plan, template, searched, sequential, deadline, unrepeatable)
     if unrepeatable:
-        why = f"not deterministic: {unrepeatable}; so {drawn} without a failure prove nothing"
+        why = f"{unrepeatable}; so {drawn} without a failure prove nothing"
         what_to_do = "make all state in setup, and seed random numbers there"
-        return replace(template, why=NoClaim.NOT_REPEATABLE, reason=f"{why}; {what_to_do}")
+        return template.without_claim(NoClaim.NOT_DETERMINISTIC, f"{why}; {what_to_do}")
     if explorer.uncontrolled:
-        return replace(template, reason=f"partly uncontrolled, so no claim is made: {explorer.uncontrolled[0]}")
-    if searched.torn:
-        return replace(template, reason=f"without a GIL, {searched.torn}: {_OR_STRESS}; otherwise {drawn}: no failure")
-    if searched.apart and not searched.settled:
+        return template.without_claim(NoClaim.UNCONTROLLED, explorer.uncontrolled[0])
+    steps = searched.torn
+    if not steps and searched.apart and not searched.settled:
         steps = f"{searched.apart} takes several steps in C, which were simulated, and not all of their conflicts were tried"
-        return replace(template, reason=f"without a GIL, {steps}: {_OR_STRESS}; otherwise {drawn}: no failure")
+    if steps:
+        told = f"without a GIL, {steps}: {_OR_STRESS}"
+        return replace(template, told=told, reason=f"{told}; otherwise {drawn}: no failure")
     if (reason := unfinished(plan, drawn, explorer.pace)) is not None:
         return replace(template, why=NoClaim.CUT_SHORT, reason=reason)
     part = f" (share {plan.share[0] + 1} of {plan.share[1]})" if plan.share[1] > 1 else ""

@@ -138,7 +138,7 @@ def violated(
     if failure.symptom is Symptom.HANGS:  # each further run would take as long
         return _hanging(plan, template, failure)
     if unrepeatable and (alone := _fails_alone(explorer, failure, ledger.RUNS_ALONE)):
-        return replace(template, why=NoClaim.NOT_REPEATABLE, reason=f"not deterministic: {unrepeatable}; and {alone}")
+        return template.without_claim(NoClaim.NOT_DETERMINISTIC, f"{unrepeatable}; and {alone}")
     if not unrepeatable:
         failure = smaller(explorer, searched, failure, budget)
         failure = with_fewer(explorer, plan, failure, sequential, budget)
@@ -151,7 +151,7 @@ def violated(
     if not count and not unrepeatable and explorer.engine.journal is not None and searched.failure is not None:
         raise StateLeft(searched.failure)
     if unrepeatable and (chance := _may_be_chance(explorer, failure, count, len(again), budget.over)):
-        return replace(template, why=NoClaim.NOT_REPEATABLE, reason=f"not deterministic: {unrepeatable}; and {chance}")
+        return template.without_claim(NoClaim.NOT_DETERMINISTIC, f"{unrepeatable}; and {chance}")
     explanation, last = explain(explorer, failure, over=_enough_explained(explorer, failure, budget))
     failure = replace(last, run=failure.run) if last.symptom is failure.symptom else failure
     few = failure.schedule.preemptions
@@ -232,7 +232,7 @@ def _delays(run: ScheduleRun) -> str:
 def _hanging(plan: FuzzPlan, template: FuzzResult, failure: Failure) -> FuzzResult:
     reason = f"{failure.symptom}: {failure.message}, for timeout={plan.timeout:g} s"
     if failure.run.uncontrolled:
-        return replace(template, reason=f"partly uncontrolled, so no claim is made: {failure.run.uncontrolled[0]}; {reason}")
+        return template.without_claim(NoClaim.UNCONTROLLED, f"{failure.run.uncontrolled[0]}; {reason}")
     return replace(template, conclusion=Verdict.VIOLATED, reason=reason, symptom=str(failure.symptom))
 
 

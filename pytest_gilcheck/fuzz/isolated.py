@@ -140,7 +140,7 @@ def _in_a_fork(program: Program, plan: FuzzPlan, journal: Journal, longest: floa
     if searched.result is not None:
         return searched.result
     outcome = searched.outcome
-    ended, *stacks = str(outcome).splitlines()
+    ended = outcome.headline
     if outcome.ending is Ending.STOPPED:
         reason = f"{ended}; {_HERE}"
     elif journal.stage is Stage.ONCE:
@@ -153,7 +153,7 @@ def _in_a_fork(program: Program, plan: FuzzPlan, journal: Journal, longest: floa
         reason = f"{ended}, from outside or for its memory"
     else:
         return _examined(program, plan, dead_of(outcome, journal, run_limit(plan)), journal, begun, progress)
-    return replace(undecided(program, plan, reason), story="\n".join(stacks), seconds=monotonic() - begun)
+    return replace(undecided(program, plan, reason), story=outcome.stacks, seconds=monotonic() - begun)
 
 
 def _examined(
@@ -189,7 +189,7 @@ def _once(program: Program, plan: FuzzPlan, journal: Journal, begun: float, prog
     sources.keep(left.facts)
     result = first_run.searched(program, plan, left, Ledger(plan.budget, begun=left.ready or begun), progress)
     if result.verdict is Verdict.INCONCLUSIVE and left.failure is not None:
-        result = replace(result, failure=_with_note(unpacked(left.failure), left.result, result))
+        result = replace(result, failure=_with_note(unpacked(left.failure), result))
     return replace(result, seconds=monotonic() - begun)
 
 
@@ -206,14 +206,14 @@ def _asked(standby: Standby, once: Unrepeatable, plan: FuzzPlan, journal: Journa
         return once.left.result
     result: FuzzResult = loads(journal.text)
     if result.verdict is Verdict.INCONCLUSIVE and failure is not None:
-        result = replace(result, failure=_with_note(failure, once.left.result, result))
+        result = replace(result, failure=_with_note(failure, result))
     return replace(result, seconds=monotonic() - begun)
 
 
-def _with_note(failure: BaseException, before: FuzzResult, after: FuzzResult) -> BaseException:
-    """The failure, with what was tried since the first of two results."""
-    if tried := after.reason.removeprefix(before.reason).removeprefix("; "):
-        failure.add_note(tried)
+def _with_note(failure: BaseException, result: FuzzResult) -> BaseException:
+    """The failure, with what was tried after it."""
+    if result.tried:
+        failure.add_note(result.tried)
     return failure
 
 

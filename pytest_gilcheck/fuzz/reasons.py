@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import floor, log10
 
 from ..core.durations import seconds
@@ -24,9 +23,8 @@ def left_behind(result: FuzzResult, why: str, first_alone: str = "") -> Unrepeat
         first_alone: what the first run did and no later one, in words; empty if another run did it.
     """
     what_to_do = "make it anew in setup (for a test, in a fixture), or before the check"
-    reason = f"not repeatable: {why}: {what_to_do}; otherwise {result.reason}"
     held = (result, first_alone) if first_alone and result.conclusion is Verdict.HOLDS else None
-    return Unrepeatable(Left(replace(result, conclusion=Verdict.INCONCLUSIVE, why=NoClaim.NOT_REPEATABLE, reason=reason), held))
+    return Unrepeatable(Left(result.without_claim(NoClaim.NOT_REPEATABLE, f"{why}: {what_to_do}", result.reason), held))
 
 
 def too_dear(result: FuzzResult, explorer: Explorer, made: tuple[str, ...]) -> Unrepeatable:
@@ -41,8 +39,7 @@ def too_dear(result: FuzzResult, explorer: Explorer, made: tuple[str, ...]) -> U
         f"its steps from {explorer.unreported} on were not watched, and none of its schedules was searched"
     )
     what_to_do = "make it before the check: call it once in a fixture, or in setup"
-    reason = f"not repeatable: {why}: {what_to_do}; otherwise {result.reason}"
-    return Unrepeatable(Left(replace(result, conclusion=Verdict.INCONCLUSIVE, why=NoClaim.NOT_REPEATABLE, reason=reason)))
+    return Unrepeatable(Left(result.without_claim(NoClaim.NOT_REPEATABLE, f"{why}: {what_to_do}", result.reason)))
 
 
 def few(names: tuple[str, ...]) -> str:

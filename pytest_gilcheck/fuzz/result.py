@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -18,8 +18,10 @@ class NoClaim(StrEnum):
     """Why a check claims nothing, for code that sorts results."""
 
     CUT_SHORT = "cut short"  # its schedules did not fit into the time
-    NOT_REPEATABLE = "not repeatable"  # each run finds what the one before has left, or the same schedule does something else
-    NOT_EXPLORABLE = "not explorable"  # no schedule can control it, or not all of it
+    NOT_REPEATABLE = "not repeatable"  # each run finds what the one before has left
+    NOT_DETERMINISTIC = "not deterministic"  # the same schedule does something else
+    NOT_EXPLORABLE = "not explorable"  # no schedule can control it
+    UNCONTROLLED = "partly uncontrolled"  # or not all of it
 
 
 class Kind(StrEnum):
@@ -73,7 +75,10 @@ class FuzzResult(Judged):
         replays: (how many replays of the minimal schedule failed, how many there were).
         story: the minimal failing run, as text.
         rows: the same, as rows.
-        why: of a check that claims nothing.
+        why: of a check that claims nothing; None of any other.
+        told: of a check that claims nothing, what keeps it from a claim: the reason without ``why`` and without what would hold
+            otherwise. Empty if that is the whole reason.
+        tried: what was done after its search had claimed nothing, in words.
         places: the lines whose order decides, or where threads wait for each other, each as (file, line); empty if not known.
         failure: what the program raised when it ran again, without any concurrency; the check raises it.
         unguarded: why a program that crashes its interpreter would have ended the process that called the check; empty if only a
@@ -100,11 +105,33 @@ class FuzzResult(Judged):
     replays: tuple[int, int] = (0, 0)
     story: str = ""
     rows: tuple[SourceRow | SwitchRow, ...] = ()
-    why: NoClaim = NoClaim.NOT_EXPLORABLE
+    why: NoClaim | None = None
+    told: str = ""
+    tried: str = ""
     places: tuple[tuple[str, int], ...] = ()
     failure: BaseException | None = None
     unguarded: str = ""
     seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Of a template, which claims nothing, results are made by `replace`: the fields of no claim go with that."""
+        undecided = self.conclusion is Verdict.INCONCLUSIVE
+        object.__setattr__(self, "why", (self.why or NoClaim.NOT_EXPLORABLE) if undecided else None)
+        object.__setattr__(self, "told", self.told if undecided else "")
+
+    def without_claim(self, why: NoClaim, told: str, otherwise: str = "") -> FuzzResult:
+        """The same, as a result that claims nothing.
+
+        Args:
+            told: what keeps it from a claim.
+            otherwise: what would hold without that.
+        """
+        reason = f"{why}: {told}{f'; otherwise {otherwise}' if otherwise else ''}"
+        return replace(self, conclusion=Verdict.INCONCLUSIVE, why=why, told=told, reason=reason)
+
+    def after(self, tried: str) -> FuzzResult:
+        """The same, with what was done in vain after its search."""
+        return replace(self, reason=f"{self.reason}; {tried}", tried=tried)
 
     def cause(self) -> tuple[tuple[str, int], ...]:
         """The places that cause the failure; where they are not known, the line at which a thread was preempted first."""

@@ -78,9 +78,7 @@ def run_once(work: Workload, plan: InjectionPlan, target: Target | None, timeout
             return InjectionRun(error=f"{where}the process {why}")
         if outcome.ending is not Ending.HUNG and (where or target is None):
             raise EndedByItself(f"{where or 'without any injected exception, '}{outcome}")
-        return InjectionRun(
-            error=f"{where}{str(outcome).splitlines()[0]}", raised_at=tuple(json.loads(notes[-1])) if notes else None
-        )
+        return InjectionRun(error=f"{where}{outcome.headline}", raised_at=tuple(json.loads(notes[-1])) if notes else None)
     answer = json.loads(outcome.payload)
     if failure := answer.pop("failure", ""):
         raise unpacked(failure)

@@ -60,7 +60,7 @@ def probe(
             rows = next(group for group in GROUPS if group.name == name).rows
             try:
                 with machine_lock(_LOCK_TIMEOUT, partial(_waiting, progress, label)):
-                    busy.append([other.partition(" (pid")[0] for other in busiest()])
+                    busy.append([other.name for other in busiest()])
                     figures.update(experiment(context))
             except (session.ExperimentFailed, MachineLockTimeout) as error:
                 figures.update({row.name: Figure.missing(str(error)) for row in rows})

@@ -170,7 +170,7 @@ def curve(
             f"{cores} cores are usable here: with more than {cores} workers, a fit describes the machine and not the workload"
         )
     if neighbours := busiest():
-        notes.append(f"other busy processes: {', '.join(neighbours)}; they lower every figure with more than one worker")
+        notes.append(f"other busy processes: {', '.join(map(str, neighbours))}; they lower every figure with more than one worker")
     usl = {mode: fit for mode in running if (fit := universal_scalability(by_mode[mode])) is not None}
     if usl and len(counts) < _ENOUGH_FOR_USL:
         notes.append(f"{len(counts)} numbers of workers are few for the Universal Scalability Law; pass {_ENOUGH_FOR_USL} or more")

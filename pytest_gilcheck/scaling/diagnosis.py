@@ -138,7 +138,7 @@ def diagnose(
     if verdict is not Verdict.VIOLATED and (terms.denied or 0) > 0.05:
         text = f"machine too busy: the threads were ready to run without a core for {terms.denied:.0%} of their time"
         if neighbours := busiest():
-            details = (f"other busy processes: {', '.join(neighbours)}", *details)
+            details = (f"other busy processes: {', '.join(map(str, neighbours))}", *details)
         return Diagnosis(Cause.MACHINE, text, details)
     waits = terms.blocked >= _MOSTLY_BLOCKED
     if terms.cpu_inflation >= _WASTE and not waits:

@@ -63,16 +63,19 @@ class SweepAccount:
 
     @property
     def _too_few(self) -> str:
-        least, share = self._goal.least, self._share
-        if least is None or share >= least:
+        least = self._goal.least
+        if least is None or self._share >= least:
             return ""
-        return f"{share:.0f}% of the tests were swept, and at least {least:g}% have to be"
+        return f"{self._swept} of {self._passed} tests that passed were swept, and at least {least:g}% have to be"
 
     @property
     def _share(self) -> float:
         """The percentage swept, of the tests that passed plainly."""
-        passed = sum(test.outcome is not SweepOutcome.NOT_PASSED for test in self._tests)
-        return 100.0 * self._swept / passed if passed else 100.0
+        return 100.0 * self._swept / self._passed if self._passed else 100.0
+
+    @property
+    def _passed(self) -> int:
+        return sum(test.outcome is not SweepOutcome.NOT_PASSED for test in self._tests)
 
     @property
     def _swept(self) -> int:

@@ -395,4 +395,5 @@ def test_setup_that_works_only_once_is_not_repeatable():
 
     result = counted(add, add, setup=setup, invariant=is_two, schedules=SCHEDULES)
     assert result.verdict == "inconclusive"
-    assert result.reason.startswith("not repeatable: it fails when it runs again")
+    assert result.why == "not repeatable"
+    assert result.told.startswith("it fails when it runs again")

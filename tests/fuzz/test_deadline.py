@@ -91,6 +91,6 @@ def test_a_search_without_each_lock_shares_the_budget_with_the_search_before(clo
 @pytest.mark.slow
 def test_a_budget_that_the_sequential_orders_spend_is_spent_on_nothing_else(clock):
     result, seconds = checked(clock, Lexer.locked, Lexer.locked, budget=RUN)
-    assert result.reason.startswith("cut short"), str(result)
+    assert result.why == "cut short", str(result)
     assert seconds <= 5 * RUN + ROUNDING  # two first runs, the two orders, and one run of the search
     checked(clock, Lexer.locked, Lexer.locked, budget=60.0)[0].assert_holds()

@@ -100,7 +100,8 @@ def test_what_only_the_first_run_makes_is_no_pass_wherever_it_is_kept(name, monk
     use = getattr(Held, name)
     result = counted(use, use, setup=Held, invariant=lambda held: held.seen <= 2, schedules=100)
     assert result.verdict is Verdict.INCONCLUSIVE, str(result)
-    assert "not repeatable: the first run changed" in result.reason
+    assert result.why == "not repeatable"
+    assert result.told.startswith("the first run changed")
     os.environ.pop("GILCHECK_OF_A_TEST", None)
 
 
@@ -210,7 +211,8 @@ def test_a_place_to_which_only_the_first_run_comes_is_no_pass_wherever_its_state
     HandlerAnew(), CacheAnew(), PathAnew()
     result = counted(work, work, setup=Kept, schedules=60)
     assert result.verdict is Verdict.INCONCLUSIVE, str(result)
-    assert "not repeatable: only the first run came to" in result.reason
+    assert result.why == "not repeatable"
+    assert result.told.startswith("only the first run came to")
     assert f"{work.__name__})" in result.reason or "(connection)" in result.reason
     made_anew = counted(work, work, setup=anew, invariant=lambda kept: kept.seen < 2 or not broken, schedules=200)
     assert made_anew.verdict is (Verdict.VIOLATED if broken else Verdict.HOLDS), str(made_anew)
@@ -239,7 +241,7 @@ def test_further_draws_of_chance_are_none_of_a_first_run(new, verdict):
     result = counted(draw_and_cache, draw_and_cache, setup=new, schedules=300)
     assert " other draws of its random numbers" in result.coverage, str(result)
     assert result.verdict is verdict, str(result)
-    assert ("not repeatable: only the first run came to" in result.reason) is (verdict is Verdict.INCONCLUSIVE)
+    assert (result.why == "not repeatable") is (verdict is Verdict.INCONCLUSIVE)
 
 
 @pytest.mark.slow

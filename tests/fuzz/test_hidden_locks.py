@@ -210,7 +210,7 @@ def test_a_lock_in_a_cell_that_several_functions_share_is_found():
 def test_a_hidden_lock_is_found_or_its_wait_is_noticed(way):
     result = counted(way, way, setup=Counter, invariant=is_two, schedules=10)
     if result.verdict == "inconclusive":
-        assert "partly uncontrolled" in result.reason
+        assert result.why == "partly uncontrolled"
     else:
         assert result.verdict == "holds", str(result)
 

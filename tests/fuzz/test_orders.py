@@ -172,5 +172,5 @@ def test_an_error_of_a_thread_that_a_test_starts_is_one_of_its_first_run():
         of_a_test(Unlocked)
     (note,) = caught.value.__notes__
     assert note.startswith("fails without any concurrency, in every sequential order")
-    assert "not repeatable" in of_a_test(LeavesItBehind).reason
+    assert of_a_test(LeavesItBehind).why == "not repeatable"
     assert of_a_test(Pending).verdict == "holds"

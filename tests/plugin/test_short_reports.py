@@ -210,7 +210,7 @@ def test_of_two_checks_the_one_that_failed_is_shown():
 def test_the_lines_of_a_story_are_known_by_their_form_as_its_writer_makes_them():
     rows = [
         SourceRow(0, 7, "x = 1", ["writes x"], "a.py", 3),
-        SwitchRow(0, 1, "is preempted"),
+        SwitchRow(0, 1, preempts=True),
         SourceRow(1, 12_345, "y", [], "b.py", 9),
     ]
     heads, first, note, switch, second = columns_of(rows, 2)

@@ -139,8 +139,15 @@ def test_a_test_that_does_not_exist_is_refused_unless_its_file_was_not_collected
 def test_a_sweep_of_too_few_tests_fails_and_tests_that_do_not_pass_plainly_do_not_count(account):
     tests = [held("a"), held("b", SweepOutcome.REFUSED), held("c", SweepOutcome.NOT_PASSED)]
     assert account(tests, least=50).failures == []
-    assert account(tests, least=51).failures == ["50% of the tests were swept, and at least 51% have to be"]
+    assert account(tests, least=51).failures == ["1 of 2 tests that passed were swept, and at least 51% have to be"]
     assert account([held("c", SweepOutcome.NOT_PASSED)], least=100).failures == []
+
+
+def test_a_sweep_just_below_its_limit_says_so_without_rounding(account):
+    tests = [*(held(f"{number}") for number in range(199)), held("not", SweepOutcome.REFUSED)]
+    assert account(tests, least=99.5).failures == []
+    (told,) = account(tests, least=99.6).failures
+    assert told == "199 of 200 tests that passed were swept, and at least 99.6% have to be"
 
 
 def test_each_cause_and_the_whole_sweep_are_on_record(account, shop):

@@ -60,6 +60,8 @@ class Access:
 
 _ANYTHING = ("[]", "call", ENTRY)
 BOUNDARY = Access("call", "an operation", 0)  # that begins: a point between two operations of a thread
+ACQUIRE = Access("write", "a lock", 0)
+CLOCK_READING = Access("read", "the clock", 0)
 IN_C = Access("read", "[]", 0)  # in the middle of a call in C that is taken apart (`apart`)
 
 

@@ -13,10 +13,10 @@ from typing import NoReturn
 from ...core.lookup import looked_up
 from ..bytecode import switch_points
 from ..bytecode.apart import ApartCall
-from ..bytecode.visible import ENTRY, IN_C, Access
+from ..bytecode.visible import CLOCK_READING, ENTRY, IN_C, Access
 from .stuck import SetupStuck, describe_blocked
 from .task import PARKED, READY, SLEEPING, Abort, Task, Uncontrolled, blocked_outside
-from .turns import CLOCK_READING, Turns
+from .turns import Turns
 from .virtual_time import READING
 
 _get_ident = threading.get_ident

@@ -20,7 +20,7 @@ from typing import Any
 
 from ...core.origin import ours, standard
 from ...core.source import frame_place, innermost
-from ..bytecode.visible import Access
+from ..bytecode.visible import ACQUIRE, Access
 from . import controlling
 from .controlling import current, made_for_the_check
 from .engine import Engine
@@ -28,7 +28,6 @@ from .places import place
 from .record import Deed
 from .task import DONE, Task
 
-_ACQUIRE = Access("write", "a lock", 0)
 _QUEUE = Access("write", "a queue", 0)
 _WITH_CALLS = sys.version_info >= (3, 14)  # a with statement enters by a call instruction
 Identity = tuple[tuple[str, int, str, int], ...]  # file, line, function, instruction: of a creation and of the calls that led to it
@@ -93,7 +92,7 @@ class Lock:
             return self._real.acquire(blocking, timeout)  # type: ignore[no-any-return]
         engine, task = found
         if self._identity == disabled_lock:
-            engine.step(_ACQUIRE, sys._getframe(1))
+            engine.step(ACQUIRE, sys._getframe(1))
             self._report(engine, Deed.TRY)
             self._real.acquire(False)
             return True
@@ -108,7 +107,7 @@ class Lock:
         in_library = outer is not None and not engine.takes_part(outer.f_code.co_filename)
         if in_library:
             task.gil_checked = True  # it has entered a function
-        engine.step(_ACQUIRE, frame)
+        engine.step(ACQUIRE, frame)
         deadline = None if timeout is None or timeout < 0 else engine.clock.now + int(timeout * 1e9)
         tries = not blocking or deadline is not None
         while not self._real.acquire(False):
@@ -164,7 +163,7 @@ class Lock:
 
     def locked(self) -> bool:
         if (found := current()) is not None:
-            found[0].step(_ACQUIRE, sys._getframe(1))
+            found[0].step(ACQUIRE, sys._getframe(1))
             self._report(found[0], Deed.TRY)
         return self._real.locked()  # type: ignore[no-any-return]
 

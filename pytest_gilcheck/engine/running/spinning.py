@@ -25,7 +25,7 @@ from ...core.classes import in_class
 from ...core.source import code_position, position_text
 from ..bytecode.code_facts import backward_jumps, instruction_at, instructions_of
 from ..bytecode.stack import locals_of, topmost
-from ..bytecode.visible import Access
+from ..bytecode.visible import ACQUIRE, CLOCK_READING, Access
 from .task import Task
 
 SPINS, READS, WORKS = "spins", "reads", "works"
@@ -107,8 +107,8 @@ class LoopWatch:
         """Note a step; returns `SPINS`, `READS` or `WORKS` once that is known."""
         self._steps -= 1
         if access.kind == "write":
-            self._works = self._works or access.name != "a lock"
-        elif access.name == "the clock":
+            self._works = self._works or access is not ACQUIRE
+        elif access is CLOCK_READING:
             self._clock = True
         if self._caller and in_a_wait(frame):
             self.only_waits(frame)

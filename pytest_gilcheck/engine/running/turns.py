@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 from ...core.build_flags import FREE_THREADED_BUILD
 from ...core.clocks import sleep as _sleep
 from ...core.lookup import looked_up
-from ..bytecode.visible import Access
+from ..bytecode.visible import CLOCK_READING, Access
 from ..schedule import Choice
 from .policy import NEVER
 from .run_state import AGAIN_ALONE, LATER_GRACE, RunState
@@ -28,7 +28,6 @@ from .task import BLOCKED_OUTSIDE, DONE, END_OF_RUN, PARKED, READY, Abort, Task
 from .virtual_time import MOST_DELAY
 
 _get_ident = threading.get_ident
-CLOCK_READING = Access("read", "the clock", 0)
 _OUTSIDE = "a thread that is blocked by an operation that is not under control"
 
 

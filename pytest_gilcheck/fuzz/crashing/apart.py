@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
-from ...core.verdict import Verdict
 from ...engine.outcome import Symptom
 from ...engine.running.policy import Planned, Policy, SequentialOrder
 from ...engine.running.record import ScheduleRun
@@ -48,8 +46,7 @@ class ApartExamination(Examination[Broken]):
             f"a run with {preemptions(schedule.preemptions)} failed, and no other run of its schedule, here or in another process"
         )
         why = "the outcome also depends on something other than the schedule"
-        reason = f"not repeatable: {what}: {why}"
-        return replace(self._template, conclusion=Verdict.INCONCLUSIVE, why=NoClaim.NOT_REPEATABLE, reason=reason)
+        return self._template.without_claim(NoClaim.NOT_REPEATABLE, f"{what}: {why}")
 
     def _fails(self, policies: Sequence[Policy], symptom: Symptom | None = None) -> Broken | None:
         """The first run of these that fails, in a process of its own."""

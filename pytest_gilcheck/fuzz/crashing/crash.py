@@ -133,8 +133,8 @@ def crashed(
     schedules = f"{journal.run:,} run{'s' * (journal.run != 1)} until one ended the process"
     template = replace(template, coverage=schedules, schedules=journal.run)
     if dead.hung and limit != plan.timeout:
-        reason = f"not explorable: a step of it has not ended after {limit:.3g} s: {dead.message}"
-        return replace(template, reason=reason, story=dead.trace)
+        why = f"a step of it has not ended after {limit:.3g} s: {dead.message}"
+        return replace(template.without_claim(NoClaim.NOT_EXPLORABLE, why), story=dead.trace)
     violated = replace(template, conclusion=Verdict.VIOLATED, symptom=str(dead.symptom), story=dead.trace)
     if journal.stage is not Stage.THREADS:
         part = "setup" if journal.stage is Stage.SETUP else "invariant or the teardown"
@@ -147,8 +147,8 @@ def crashed(
         except NoFork as error:
             return replace(template, reason=f"{dead.message}, without any concurrency; not tried again, because {error}")
         if again is None:
-            reason = f"not repeatable: {dead.message}, without any concurrency, and not in another process"
-            return replace(template, why=NoClaim.NOT_REPEATABLE, reason=f"{reason}: {dead.perhaps}")
+            why = f"{dead.message}, without any concurrency, and not in another process: {dead.perhaps}"
+            return template.without_claim(NoClaim.NOT_REPEATABLE, why)
         return replace(violated, reason=f"it fails without any concurrency: {again.symptom}: {again.message}: {_OWN_END}")
     if journal.sequential:
         return replace(violated, reason=f"it fails without any concurrency: {dead.symptom}: {dead.message}")

@@ -98,7 +98,7 @@ def searched(program: Program, plan: FuzzPlan, left: Left, deadline: Ledger, pro
     examination = _FirstRuns(program, plan, template, learnt, deadline, progress)
     if examination.no_time_for(_PASSES * len(orders_of(len(program.threads))), left.first_seconds):
         why = f"there was no time to search the first run, which took {seconds(left.first_seconds)}"
-        return replace(left.result, reason=f"{left.result.reason}; {why}")
+        return left.result.after(why)
     try:
         found = examination.search()
     except NoFork:
@@ -114,7 +114,7 @@ def searched(program: Program, plan: FuzzPlan, left: Left, deadline: Ledger, pro
         reason = f"{held.reason}; of the first run, which {alone}, {claim}"
         return replace(held, reason=reason, schedules=left.result.schedules + runs)
     tried = f"{runs:,} schedules of the first run were tried, each in a process of its own, and none failed"
-    return replace(left.result, reason=f"{left.result.reason}; {tried}", schedules=left.result.schedules + runs)
+    return replace(left.result.after(tried), schedules=left.result.schedules + runs)
 
 
 def replayed(

@@ -23,7 +23,7 @@ from ...core.source import code_position, file_of, innermost, line_at, line_text
 from ...engine.bytecode.code_facts import instruction_at, instructions_of
 from ...engine.bytecode.effects import touches_of
 from ...engine.bytecode.touch import ALL, container_of
-from ...engine.bytecode.visible import Access
+from ...engine.bytecode.visible import ACQUIRE, Access
 from ...engine.running.task import Task
 from ...engine.touched.objects import Objects
 
@@ -78,7 +78,7 @@ class RecordedStep:
         """What the step does, such as ``"reads c.v = 0"``; empty for a call, and for the end of an object."""
         if self.access.kind in ("call", "end") or not self.verb:
             return ""
-        if self.access.name == "a lock":
+        if self.access == ACQUIRE:
             return "acquires a lock"
         if self.access.name == "[]" and not self.what:
             return ""  # nothing that has a name

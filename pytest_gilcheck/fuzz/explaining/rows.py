@@ -19,13 +19,16 @@ _MOST_SWITCHES = 16  # of each kind of which rows are shown then: the first, and
 _LAST_SWITCHES = 2
 _MOST_DEEDS = 8  # of one line of source that are told
 _LAST_DEEDS = 2
-_PREEMPTED = "is preempted"
 _BENEATH = "(inside the standard library)"  # of steps inside `threading` and executors, in no function of the program
 
 
 @dataclass
 class SourceRow:
-    """One line of source that a thread ran without a switch, with what it read and wrote there."""
+    """One line of source that a thread ran without a switch, with what it read and wrote there.
+
+    Attributes:
+        beneath: whether it stands for all of a visit to the standard library, see `RecordedStep`.
+    """
 
     thread: int
     point: int
@@ -33,6 +36,7 @@ class SourceRow:
     deeds: list[str]
     file: str
     line: int
+    beneath: bool = False
 
     @property
     def note(self) -> str:
@@ -55,15 +59,16 @@ class SourceRow:
 
 @dataclass
 class SwitchRow:
-    """A switch from thread ``before`` to thread ``after``; ``why`` completes "the first thread ..."."""
+    """A switch from thread ``before`` to thread ``after``, which preempts the first, or comes when that ends or waits."""
 
     before: int
     after: int
-    why: str
+    preempts: bool
 
     @property
-    def preempts(self) -> bool:
-        return self.why == _PREEMPTED
+    def why(self) -> str:
+        """Completes "the first thread ..."."""
+        return "is preempted" if self.preempts else "ends or waits"
 
     def __str__(self) -> str:
         return f"-- T{self.before} {self.why}: T{self.after} runs --"
@@ -90,16 +95,16 @@ def rows_of(steps: list[RecordedStep], run: ScheduleRun) -> list[SourceRow | Swi
                     for point, thread in preempted
                     if thread == step.thread and owners.get(point, last.thread) == last.thread
                 )
-            rows.append(SwitchRow(last.thread, step.thread, _PREEMPTED if stopped else "ends or waits"))
+            rows.append(SwitchRow(last.thread, step.thread, stopped))
         before = rows[-1] if rows else None
         deeds = [step.deed] if step.deed else []
         if isinstance(before, SourceRow) and (
-            before.source == _BENEATH if step.beneath else (before.file, before.line) == (step.file, step.line)
+            before.beneath if step.beneath else (before.file, before.line) == (step.file, step.line)
         ):
             before.deeds += deeds
         else:
             source = _BENEATH if step.beneath else step.source
-            rows.append(SourceRow(step.thread, step.point, source, deeds, step.file, step.line))
+            rows.append(SourceRow(step.thread, step.point, source, deeds, step.file, step.line, step.beneath))
         last = step
     return rows
 
@@ -121,7 +126,7 @@ def columns_of(rows: list[SourceRow | SwitchRow], columns: int) -> list[str]:
         switches: dict[bool, list[int]] = {True: [], False: []}
         for index, each in enumerate(rows):
             if isinstance(each, SwitchRow):
-                switches[each.why == _PREEMPTED].append(index)
+                switches[each.preempts].append(index)
         told = [*_some(switches[True]), *_some(switches[False])]
         keep = {near for index in told for near in range(index - _AROUND, index + _AROUND + 1)}
         shown = [row if index in keep else None for index, row in enumerate(rows)]
