@@ -19,6 +19,7 @@ import pytest
 from ..core.clocks import monotonic
 from ..core.fork_safety import NoFork, can_fork, declare_harmless
 from ..settings import Settings, option
+from ..sweep.contended import Met
 from ..sweep.swept import SweepOutcome, Swept
 from . import reporting
 from .guard import belongs_to_a_plugin
@@ -68,6 +69,7 @@ class Sweep:
         self._plain = self._spent = 0.0  # seconds of plain runs, and of sweeps
         self._canary, self._refused = True, ""
         self._waiting: WaitingFork | None = None
+        self._met = Met()
         self._threads = 0
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -81,7 +83,7 @@ class Sweep:
             return (yield)
         assert isinstance(item, pytest.Function)
         try:
-            self._waiting = WaitingFork(item)
+            self._waiting = WaitingFork(item, self._met)
         except NoFork as error:
             item.stash[_FOUND] = Swept(test=item.nodeid, outcome=SweepOutcome.REFUSED, reason=str(error))
         begun, self._threads = monotonic(), 0
