@@ -27,7 +27,7 @@ from .options import settings_of
 from .sweep_child import CanaryMissed, Order, WaitingFork
 from .sweep_opt_outs import OptOuts
 from .sweep_process_wide import by_fixture
-from .sweep_summary import SweepSummary, goal_of
+from .sweep_summary import SweepSummary, goal_of, last_sweep
 
 LEFT_OUT = "gilcheck_sweep_leave_out"  # the ini setting
 _LEAST = 60.0  # seconds for a sweep
@@ -69,7 +69,7 @@ class Sweep:
         self._plain = self._spent = 0.0  # seconds of plain runs, and of sweeps
         self._canary, self._refused = True, ""
         self._waiting: WaitingFork | None = None
-        self._met = Met()
+        self._met, self._last = Met(), last_sweep(config)
         self._threads = 0
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -134,7 +134,7 @@ class Sweep:
         if (cancel := getattr(item.config.hook, "pytest_timeout_cancel_timer", None)) is not None:
             cancel(item=item)  # pytest-timeout would end the test for what the sweep takes
         try:
-            return waiting.sweep(Order(self._threads, budget, self._canary, self._opt_outs.of(item)))
+            return waiting.sweep(Order(self._threads, budget, self._canary, self._opt_outs.of(item), self._last.token(item.nodeid)))
         except CanaryMissed as missed:
             self._refused = str(missed)
             return Swept(test=item.nodeid, outcome=SweepOutcome.REFUSED, reason=self._refused)

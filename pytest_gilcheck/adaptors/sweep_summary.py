@@ -9,9 +9,12 @@ import pytest
 from ..settings import Settings, option
 from ..sweep.accounting import SweepAccount, SweepGoal
 from ..sweep.baseline import BadBaseline, Baseline
+from ..sweep.remembered import Remembered
 from ..sweep.swept import Swept
 from .options import target
 from .reporting import Summary
+
+_IN_CACHE = "gilcheck/sweep"
 
 
 def goal_of(config: pytest.Config, settings: Settings) -> SweepGoal:
@@ -26,7 +29,13 @@ def goal_of(config: pytest.Config, settings: Settings) -> SweepGoal:
             baseline = Baseline.read(found[0], settings.value("sweep_baseline")[0])
         except BadBaseline as error:
             raise _refused(error) from None
-    return SweepGoal(baseline, settings.value("sweep_min")[0])
+    return SweepGoal(baseline, settings.value("sweep_min")[0], last_sweep(config))
+
+
+def last_sweep(config: pytest.Config) -> Remembered:
+    """What pytest's cache knows of the last sweeps; nothing without a cache."""
+    cache = getattr(config, "cache", None)
+    return Remembered(None if cache is None else cache.get(_IN_CACHE, None))
 
 
 def _refused(error: BadBaseline) -> pytest.UsageError:
@@ -78,6 +87,8 @@ class SweepSummary:
         """A new cause in the user's package fails the run, and so does a sweep of too few tests."""
         if self._account.failures and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        if (cache := getattr(self._config, "cache", None)) is not None:
+            cache.set(_IN_CACHE, self._account.to_remember())
         summary = self._config.pluginmanager.get_plugin("gilcheck-summary")
         if isinstance(summary, Summary):
             for record, file, line in self._account.records():

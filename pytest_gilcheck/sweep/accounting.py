@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..checks import SWEEP
@@ -12,6 +12,7 @@ from ..core import evidence
 from ..core.verdict import Judged, Verdict
 from .baseline import Baseline, KnownCause, entry_of
 from .causes import SweepCause, causes_of
+from .remembered import Remembered
 from .swept import SweepOutcome, Swept
 
 _WHOLE = "all tests"  # the subject of the record of a whole sweep
@@ -34,10 +35,12 @@ class SweepGoal:
     Attributes:
         baseline: the causes that are known; None if no file was given.
         least: percentage of the tests that have to be swept; None if none has to.
+        last: what the last sweeps have found.
     """
 
     baseline: Baseline | None = None
     least: float | None = None
+    last: Remembered = field(default_factory=Remembered)
 
 
 class SweepAccount:
@@ -108,6 +111,11 @@ class SweepAccount:
         if self._goal.baseline is not None:
             for entry in self._goal.baseline.gone([cause for cause, _ in causes], self._tests):
                 yield f"gone: {entry.place}: no test meets {' and '.join(entry.lines)} any more: remove the entry"
+        yield from self._goal.last.gone([cause for cause, _ in causes], self._tests)
+
+    def to_remember(self) -> list[dict[str, object]]:
+        """What the next sweep has to know (`Remembered`)."""
+        return self._goal.last.after([cause for cause, _ in self._causes()], self._tests)
 
     def _needless(self) -> Iterator[str]:
         reasons: dict[str, list[str]] = {}
