@@ -13,6 +13,7 @@ from ..sweep.remembered import Remembered
 from ..sweep.swept import Swept
 from .options import target
 from .reporting import Summary
+from .sweep_progress import SweepProgress
 
 _IN_CACHE = "gilcheck/sweep"
 
@@ -49,6 +50,11 @@ class SweepSummary:
         self._config, self._goal = config, goal
         self._account = SweepAccount(str(config.rootpath), goal)
         self._deselected: set[str] = set()
+        self._progress: SweepProgress | None = None  # there is no terminal before the session
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionstart(self) -> None:
+        self._progress = SweepProgress(self._config)
 
     def pytest_deselected(self, items: list[pytest.Item]) -> None:
         self._deselected.update(item.nodeid for item in items)
@@ -57,6 +63,7 @@ class SweepSummary:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Refuse a baseline that names tests that do not exist."""
         self._check_tests([item.nodeid for item in session.items])
+        self._begin(len(session.items))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
@@ -65,6 +72,12 @@ class SweepSummary:
             self._deselected.update(test for entry in self._goal.baseline.known for test in entry.tests)
             self._deselected = {test for test in self._deselected if (self._config.rootpath / test.partition("::")[0]).is_file()}
         self._check_tests(ids)
+        self._begin(len(ids))
+
+    def _begin(self, count: int) -> None:
+        if self._progress is not None:
+            self._progress.count = max(count, self._progress.count)
+            self._progress.begin()
 
     def _check_tests(self, selected: list[str]) -> None:
         if self._goal.baseline is None:
@@ -80,11 +93,16 @@ class SweepSummary:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if (found := getattr(report, "gilcheck_sweep", None)) is not None:
-            self._account.add(Swept.unpacked(found))
+            test = Swept.unpacked(found)
+            self._account.add(test)
+            if self._progress is not None:
+                self._progress.add(test)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """A new cause in the user's package fails the run, and so does a sweep of too few tests."""
+        if self._progress is not None:
+            self._progress.clear()
         if self._account.failures and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         if (cache := getattr(self._config, "cache", None)) is not None:

@@ -15,7 +15,7 @@ _MOST = 500  # causes
 
 
 @dataclass(frozen=True)
-class _Found:
+class _OldCause:
     """A cause.
 
     Attributes:
@@ -41,7 +41,7 @@ class Remembered:
     def __init__(self, stored: object = None) -> None:
         try:
             entries: Any = stored
-            self._found = [_Found(tuple(map(str, each["lines"])), _texts(each["tests"])) for each in entries]
+            self._found = [_OldCause(tuple(map(str, each["lines"])), _texts(each["tests"])) for each in entries]
         except (TypeError, KeyError, AttributeError):
             self._found = []
 
@@ -54,7 +54,7 @@ class Remembered:
         for each in self._gone(causes, tests):
             yield f"gone since {_WHERE}: no schedule breaks {', '.join(each.tokens)} at {' and '.join(each.lines)} any more"
 
-    def _gone(self, causes: Sequence[SweepCause], tests: Sequence[Swept]) -> list[_Found]:
+    def _gone(self, causes: Sequence[SweepCause], tests: Sequence[Swept]) -> list[_OldCause]:
         decided = {test.test for test in tests if test.decided}
         return [
             each
@@ -66,11 +66,12 @@ class Remembered:
         """What the next sweep has to know, as JSON can carry it: what was found, now and before, as far as it is not decided."""
         decided = {test.test for test in tests if test.decided}
         now = [
-            _Found(cause.lines(), {test.test: test.failed.token for test in cause.tests if test.failed is not None})
+            _OldCause(cause.lines(), {test.test: test.failed.token for test in cause.tests if test.failed is not None})
             for cause in causes
         ]
         before = [
-            _Found(each.lines, {test: token for test, token in each.tokens.items() if test not in decided}) for each in self._found
+            _OldCause(each.lines, {test: token for test, token in each.tokens.items() if test not in decided})
+            for each in self._found
         ]
         found = [*now, *(each for each in before if each.tokens)]
         return [{"lines": list(each.lines), "tests": each.tokens} for each in found[:_MOST]]

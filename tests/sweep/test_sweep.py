@@ -9,6 +9,8 @@ import pytest
 
 from pytest_gilcheck.core.evidence_files import read
 
+from ..plugin.test_messages import in_a_terminal
+
 SHOP = """
 import threading
 
@@ -173,10 +175,22 @@ def test_sell(number):
 
 
 def test_a_test_that_meets_only_what_breaks_another_one_is_not_searched_again(sweep):
-    _, lines = sweep(unlocked(SHOP), SAME)
+    result, lines = sweep(unlocked(SHOP), SAME, "-v")
     found = counted(lines)
     assert (found["broken by a schedule"], found[MEETS]) == (1, 4)
     assert any(line.startswith("met by 5 tests (4 not searched themselves): test_suite.py::test_sell[0], ") for line in lines)
+    result.stdout.re_match_lines(
+        [rf"gilcheck sweep: {share}% of 5 tests, 1 cause so far, about \d+ s left" for share in (20, 40, 100)]
+    )
+
+
+@pytest.mark.slow
+def test_how_far_a_sweep_is_is_shown_behind_the_dots_in_a_terminal_alone(sweep, pytester):
+    result, _ = sweep(unlocked(SHOP), SAME)
+    result.stdout.no_fnmatch_line("*so far, about*")
+    shown = in_a_terminal(pytester.path, "--gilcheck-sweep")
+    assert re.search(r"\x1b7 \d+ s: gilcheck sweep: \d+% of 5 tests, 1 cause so far, about \d+ s left\x1b\[K\x1b8", shown)
+    assert shown.rindex("\x1b[K") > shown.rindex("\x1b8")
 
 
 @pytest.mark.slow
