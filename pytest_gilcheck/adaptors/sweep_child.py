@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NoReturn
 
@@ -21,11 +22,14 @@ from ..core.system import exit_at_once, getpid
 from ..core.verdict import Verdict
 from ..engine.outcome import NotExplorable
 from ..engine.program import Program, describe_error
+from ..engine.schedule import BadToken, Token
+from ..fuzz.check import ReplayDiverged
 from ..fuzz.isolated import isolated
-from ..fuzz.result import NoClaim
+from ..fuzz.result import FuzzResult, NoClaim
 from ..search.plan import FuzzPlan
 from ..sweep.canary import broken
-from ..sweep.footprint import shared_by
+from ..sweep.contended import Met, SearchedTest, Thing, packed_things, unpacked_things
+from ..sweep.footprint import footprint
 from ..sweep.swept import Failed, SweepOutcome, Swept
 from . import explanations
 from .fuzz_marker import FunctionScopedFixtures
@@ -47,12 +51,14 @@ class Order:
         budget: seconds for the search.
         canary: whether to look for what is planted first.
         opt_out: what keeps the test from running in threads: it is recorded then, and no schedule is searched.
+        token: of the schedule that broke the test last time; empty without one.
     """
 
     threads: int
     budget: float
     canary: bool = False
     opt_out: str = ""
+    token: str = ""
 
 
 class CanaryMissed(Exception):
@@ -64,15 +70,17 @@ class WaitingFork:
 
     Args:
         item: its test, which is set up.
+        met: what the tests before it contend for; if it is searched, it is added.
     """
 
-    def __init__(self, item: pytest.Function) -> None:
+    def __init__(self, item: pytest.Function, met: Met) -> None:
         reading, writing = os.pipe()
         side = fork(_MARGIN)
         if isinstance(side, ChildSide):
             os.close(writing)
-            _serve(item, side, OwnDescriptor(reading))
+            _serve(item, side, OwnDescriptor(reading), met)
         os.close(reading)
+        self._met = met
         self._test, self._side, self._orders = item.nodeid, side, OwnDescriptor(writing)
 
     def sweep(self, order: Order) -> Swept:
@@ -89,14 +97,19 @@ class WaitingFork:
         answer = json.loads(outcome.payload)
         if "missed" in answer:
             raise CanaryMissed(answer["missed"])
-        return Swept.unpacked(answer)
+        found = Swept.unpacked(answer["swept"])
+        if found.outcome in (SweepOutcome.HOLDS, SweepOutcome.BROKEN):
+            self._met.add(
+                SearchedTest(self._test, unpacked_things(answer["things"]), None if found.failed is None else found.failed.cause)
+            )
+        return found
 
     def end(self) -> None:
         """End it: its test is not to be swept."""
         self._side.end()
 
 
-def _serve(item: pytest.Function, side: ChildSide, orders: OwnDescriptor) -> NoReturn:
+def _serve(item: pytest.Function, side: ChildSide, orders: OwnDescriptor, met: Met) -> NoReturn:
     try:
         with open(os.devnull, "wb") as nowhere:  # pytest's capturing has the descriptors
             os.dup2(nowhere.fileno(), 1)
@@ -108,8 +121,10 @@ def _serve(item: pytest.Function, side: ChildSide, orders: OwnDescriptor) -> NoR
         order = Order(**json.loads(given))
         side.set_deadline(_RECORD + order.budget + 2 * _MARGIN)
         own_modules.keep()
+        answer: dict[str, Any]
         try:
-            answer = _swept(item, order).packed()
+            found, things = _swept(item, order, met)
+            answer = {"swept": found.packed(), "things": packed_things(things)}
         except CanaryMissed as missed:
             answer = {"missed": str(missed)}
         if getpid() != side.pid:
@@ -120,9 +135,11 @@ def _serve(item: pytest.Function, side: ChildSide, orders: OwnDescriptor) -> NoR
         exit_at_once(1)
 
 
-def _swept(item: pytest.Function, order: Order) -> Swept:
-    def found(outcome: SweepOutcome, reason: str, failed: Failed | None = None) -> Swept:
-        return Swept(test=item.nodeid, outcome=outcome, reason=reason, threads=order.threads > 0, failed=failed)
+def _swept(item: pytest.Function, order: Order, met: Met) -> tuple[Swept, Sequence[Thing]]:
+    """What becomes of the test, and what its clients contend for, as far as that is known."""
+
+    def found(outcome: SweepOutcome, reason: str, failed: Failed | None = None, like: str = "") -> Swept:
+        return Swept(test=item.nodeid, outcome=outcome, reason=reason, threads=order.threads > 0, failed=failed, like=like)
 
     try:
         if order.canary and (why := broken() or _not_apart(item)):
@@ -133,13 +150,19 @@ def _swept(item: pytest.Function, order: Order) -> Swept:
         with explanations.given_back(), ends_run():
             if order.opt_out:
                 needless = not order.threads and _recorded(program)[0] is SweepOutcome.NOTHING
-                return replace(found(SweepOutcome.LEFT_OUT, order.opt_out), opt_out=order.opt_out, needless=needless)
-            outcome, why = (None, "") if order.threads else _recorded(program)
-            return found(*_searched(program, order.budget)) if outcome is None else found(outcome, why)
+                return replace(found(SweepOutcome.LEFT_OUT, order.opt_out), opt_out=order.opt_out, needless=needless), ()
+            outcome, why, things = (None, "", ()) if order.threads else _recorded(program)
+            if outcome is not None:
+                return found(outcome, why), ()
+            if order.token and (again := _replayed(program, order)) is not None:
+                return found(SweepOutcome.BROKEN, *again), things
+            if not order.token and (like := met.by(things)) is not None:
+                return found(SweepOutcome.MET, str(like), like=like.test), things
+            return found(*_searched(program, order.budget)), things
     except CanaryMissed:
         raise
     except BaseException as error:  # whatever the test's code raises, SystemExit too
-        return found(SweepOutcome.NOT_REPEATABLE, f"a client fails without any concurrency: {describe_error(error)}")
+        return found(SweepOutcome.NOT_REPEATABLE, f"a client fails without any concurrency: {describe_error(error)}"), ()
 
 
 _OUTCOMES = {
@@ -155,16 +178,7 @@ def _searched(program: Program, budget: float) -> tuple[SweepOutcome, str, Faile
     plan = FuzzPlan(budget=budget, seed=_SEED)
     result = isolated(program, plan, lambda label: None, longest=budget + _MARGIN)
     if result.conclusion is Verdict.VIOLATED:
-        failed = Failed(
-            cause=result.cause(),
-            symptom=result.symptom or "",
-            kind="" if result.kind is None else str(result.kind),
-            code=result.code,
-            preemptions=result.preemptions,
-            token=result.token,
-            story=result.story,
-        )
-        return SweepOutcome.BROKEN, result.reason, failed
+        return SweepOutcome.BROKEN, result.reason, _failed(result)
     if result.why is None:
         return SweepOutcome.HOLDS, result.reason, None
     if result.why is NoClaim.CUT_SHORT:
@@ -172,25 +186,81 @@ def _searched(program: Program, budget: float) -> tuple[SweepOutcome, str, Faile
     return _OUTCOMES[result.why], result.told or result.reason, None
 
 
-def _recorded(program: Program) -> tuple[SweepOutcome | None, str]:
-    """What one recorded run in a further fork decides; None if the schedules have to be searched."""
-    side = fork(_RECORD + _MARGIN, own_group=False)
-    if isinstance(side, ChildSide):
-        answer: tuple[str | None, str]
+def _failed(result: FuzzResult) -> Failed:
+    return Failed(
+        cause=result.cause(),
+        symptom=result.symptom or "",
+        kind="" if result.kind is None else str(result.kind),
+        code=result.code,
+        preemptions=result.preemptions,
+        token=result.token,
+        story=result.story,
+    )
+
+
+def _replayed(program: Program, order: Order) -> tuple[str, Failed] | None:
+    """How the schedule of last time still breaks the test; None if it does not. It runs in a fork: the search needs a first run."""
+
+    def replayed() -> Any:
         try:
-            why = shared_by(program, _RECORD)
-            answer = (None, why) if why else (SweepOutcome.NOTHING, "")
+            plan = FuzzPlan(budget=order.budget, seed=_SEED, replay=Token.read(order.token))
+            result = isolated(program, plan, lambda label: None, longest=order.budget + _MARGIN)
+        except (BadToken, ReplayDiverged):
+            return None
+        return None if result.conclusion is not Verdict.VIOLATED else (result.reason, asdict(_failed(result)))
+
+    try:
+        answer = _in_a_fork(replayed, order.budget)
+    except ClientFails:  # the search says how
+        return None
+    return None if answer is None else (answer[0], Failed.unpacked(answer[1]))
+
+
+def _recorded(program: Program) -> tuple[SweepOutcome | None, str, Sequence[Thing]]:
+    """What recorded runs in a further fork decide, None if the schedules have to be searched; why; what the clients contend for."""
+
+    def recorded() -> Any:
+        try:
+            found = footprint(program, _RECORD)
         except NotExplorable as error:
-            answer = SweepOutcome.REFUSED, str(error)
+            return SweepOutcome.REFUSED, str(error), []
+        return (None, found.why, packed_things(found.things)) if found.why else (SweepOutcome.NOTHING, "", [])
+
+    try:
+        answer = _in_a_fork(recorded, _RECORD)
+    except ClientFails as error:
+        return SweepOutcome.NOT_REPEATABLE, str(error), ()
+    if answer is None:
+        return None, "", ()  # the search finds out which run ends its process
+    found, why, things = answer
+    return (None if found is None else SweepOutcome(found)), why, unpacked_things(things)
+
+
+class ClientFails(Exception):
+    """A client has raised something without any concurrency; the message says what."""
+
+
+def _in_a_fork(work: Callable[[], Any], limit: float) -> Any:
+    """What this returns in a fork, as far as JSON can carry it; None if the fork ends without an answer.
+
+    Raises:
+        ClientFails: it has raised something.
+    """
+    side = fork(limit + _MARGIN, own_group=False)
+    if isinstance(side, ChildSide):
+        try:
+            answer = {"found": work()}
         except BaseException as error:
-            answer = SweepOutcome.NOT_REPEATABLE, f"a client fails without any concurrency: {describe_error(error)}"
+            answer = {"raised": f"a client fails without any concurrency: {describe_error(error)}"}
         flush()
         side.answer(json.dumps(answer).encode())
     outcome = side.wait()
     if outcome.ending is not Ending.ANSWERED:
-        return None, ""  # the search finds out which run ends its process
-    found, why = json.loads(outcome.payload)
-    return (None if found is None else SweepOutcome(found)), why
+        return None
+    answer = json.loads(outcome.payload)
+    if "raised" in answer:
+        raise ClientFails(answer["raised"])
+    return answer["found"]
 
 
 def _not_apart(item: pytest.Function) -> str:

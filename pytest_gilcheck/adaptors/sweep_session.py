@@ -19,6 +19,7 @@ import pytest
 from ..core.clocks import monotonic
 from ..core.fork_safety import NoFork, can_fork, declare_harmless
 from ..settings import Settings, option
+from ..sweep.contended import Met
 from ..sweep.swept import SweepOutcome, Swept
 from . import reporting
 from .guard import belongs_to_a_plugin
@@ -26,7 +27,7 @@ from .options import settings_of
 from .sweep_child import CanaryMissed, Order, WaitingFork
 from .sweep_opt_outs import OptOuts
 from .sweep_process_wide import by_fixture
-from .sweep_summary import SweepSummary, goal_of
+from .sweep_summary import SweepSummary, goal_of, last_sweep
 
 LEFT_OUT = "gilcheck_sweep_leave_out"  # the ini setting
 _LEAST = 60.0  # seconds for a sweep
@@ -68,6 +69,7 @@ class Sweep:
         self._plain = self._spent = 0.0  # seconds of plain runs, and of sweeps
         self._canary, self._refused = True, ""
         self._waiting: WaitingFork | None = None
+        self._met, self._last = Met(), last_sweep(config)
         self._threads = 0
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -81,7 +83,7 @@ class Sweep:
             return (yield)
         assert isinstance(item, pytest.Function)
         try:
-            self._waiting = WaitingFork(item)
+            self._waiting = WaitingFork(item, self._met)
         except NoFork as error:
             item.stash[_FOUND] = Swept(test=item.nodeid, outcome=SweepOutcome.REFUSED, reason=str(error))
         begun, self._threads = monotonic(), 0
@@ -132,7 +134,7 @@ class Sweep:
         if (cancel := getattr(item.config.hook, "pytest_timeout_cancel_timer", None)) is not None:
             cancel(item=item)  # pytest-timeout would end the test for what the sweep takes
         try:
-            return waiting.sweep(Order(self._threads, budget, self._canary, self._opt_outs.of(item)))
+            return waiting.sweep(Order(self._threads, budget, self._canary, self._opt_outs.of(item), self._last.token(item.nodeid)))
         except CanaryMissed as missed:
             self._refused = str(missed)
             return Swept(test=item.nodeid, outcome=SweepOutcome.REFUSED, reason=self._refused)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..checks import SWEEP
@@ -12,10 +12,12 @@ from ..core import evidence
 from ..core.verdict import Judged, Verdict
 from .baseline import Baseline, KnownCause, entry_of
 from .causes import SweepCause, causes_of
+from .remembered import Remembered
 from .swept import SweepOutcome, Swept
 
 _WHOLE = "all tests"  # the subject of the record of a whole sweep
 _WITH_REASONS = (
+    SweepOutcome.MET,
     SweepOutcome.CUT_SHORT,
     SweepOutcome.NOT_REPEATABLE,
     SweepOutcome.REFUSED,
@@ -33,10 +35,12 @@ class SweepGoal:
     Attributes:
         baseline: the causes that are known; None if no file was given.
         least: percentage of the tests that have to be swept; None if none has to.
+        last: what the last sweeps have found.
     """
 
     baseline: Baseline | None = None
     least: float | None = None
+    last: Remembered = field(default_factory=Remembered)
 
 
 class SweepAccount:
@@ -79,7 +83,12 @@ class SweepAccount:
 
     @property
     def _swept(self) -> int:
-        return sum(test.decided for test in self._tests)
+        return sum(test.decided for test in self._tests) + self._met
+
+    @property
+    def _met(self) -> int:
+        """Those that were not searched, because another test meets the same."""
+        return sum(test.outcome is SweepOutcome.MET for test in self._tests)
 
     def _causes(self) -> list[tuple[SweepCause, KnownCause | None]]:
         baseline = self._goal.baseline
@@ -90,7 +99,8 @@ class SweepAccount:
         counts = Counter(test.outcome for test in self._tests)
         causes = self._causes()
         threads = sum(test.threads for test in self._tests)
-        yield f"{self._swept} of {len(self._tests)} tests swept, {threads} of them with threads of their own"
+        met = f", {self._met} by what another one meets" if self._met else ""
+        yield f"{self._swept} of {len(self._tests)} tests swept, {threads} of them with threads of their own{met}"
         for outcome in SweepOutcome:
             if counts[outcome]:
                 found = f", by {len(causes)} cause{'s' * (len(causes) != 1)}" if outcome is SweepOutcome.BROKEN else ""
@@ -104,6 +114,11 @@ class SweepAccount:
         if self._goal.baseline is not None:
             for entry in self._goal.baseline.gone([cause for cause, _ in causes], self._tests):
                 yield f"gone: {entry.place}: no test meets {' and '.join(entry.lines)} any more: remove the entry"
+        yield from self._goal.last.gone([cause for cause, _ in causes], self._tests)
+
+    def to_remember(self) -> list[dict[str, object]]:
+        """What the next sweep has to know (`Remembered`)."""
+        return self._goal.last.after([cause for cause, _ in self._causes()], self._tests)
 
     def _needless(self) -> Iterator[str]:
         reasons: dict[str, list[str]] = {}
@@ -183,7 +198,11 @@ def _told(cause: SweepCause, known: KnownCause | None, with_baseline: bool) -> I
         yield f"  met by {len(tests)} test{'s' * (len(tests) > 1)}; {known.place}: {known.reason}"
         return
     yield f"cause {cause.whose}: {cause}"
-    yield f"  met by {len(tests)} test{'s' * (len(tests) > 1)}: {names}"
+    unsearched = sum(test.failed is None for test in tests)
+    rest = f" ({unsearched} not searched themselves)" if unsearched else ""
+    yield f"  met by {len(tests)} test{'s' * (len(tests) > 1)}{rest}: {names}"
+    if cause.harmless:
+        yield f"  harmless: {cause.harmless}"
     yield f"  {failed.kind}{': ' * bool(failed.kind)}{shown.reason}"
     yield from failed.story.splitlines()
     replay = f", replay={failed.token!r}" if failed.token else ""

@@ -8,6 +8,7 @@ from pytest_gilcheck.core.evidence import asserted_violated
 from pytest_gilcheck.sweep.accounting import SweepAccount, SweepGoal
 from pytest_gilcheck.sweep.baseline import BadBaseline, Baseline, entry_of
 from pytest_gilcheck.sweep.causes import Whose, causes_of
+from pytest_gilcheck.sweep.remembered import Remembered
 from pytest_gilcheck.sweep.swept import Failed, SweepOutcome, Swept
 
 KNOWN = """
@@ -18,8 +19,8 @@ reason = "one process sells"
 """
 
 
-def broken(test, places, preemptions=1, **fields):
-    found = {"symptom": "exception", "kind": "GIL-MASKED", "code": "GC506", "token": "gil1_x", "story": "T0"}
+def broken(test, places, preemptions=1, symptom="exception", **fields):
+    found = {"symptom": symptom, "kind": "GIL-MASKED", "code": "GC506", "token": "gil1_x", "story": "T0"}
     failed = Failed(cause=tuple(places), preemptions=preemptions, **found)
     return Swept(test=test, outcome=SweepOutcome.BROKEN, reason="exception: 2 == 1", failed=failed, **fields)
 
@@ -39,8 +40,9 @@ def shop(tmp_path):
 def account(tmp_path):
     """The account of these tests: ``account(tests, baseline text, least)``."""
 
-    def account(tests, baseline=None, least=None):
-        made = SweepAccount(str(tmp_path), SweepGoal(baseline and Baseline("known.toml", baseline), least))
+    def account(tests, baseline=None, least=None, stored=None):
+        goal = SweepGoal(baseline and Baseline("known.toml", baseline), least, Remembered(stored))
+        made = SweepAccount(str(tmp_path), goal)
         for test in tests:
             made.add(Swept.unpacked(test.packed()))  # as it comes from another process
         return made
@@ -167,7 +169,44 @@ def test_what_does_not_fail_the_run_is_on_record_as_told(account, shop):
     assert whole["verdict"] is None
 
 
+def test_a_test_that_was_not_searched_meets_the_cause_of_the_one_that_was_and_is_no_proof(account, shop):
+    like = {"outcome": SweepOutcome.MET, "reason": "like it"}
+    tests = [
+        broken("test_shop.py::test_sell", shop),
+        held("b", **like, like="test_shop.py::test_sell"),
+        held("c", **like, like="d"),
+    ]
+    lines = list(account(tests).lines())
+    assert lines[0] == "3 of 3 tests swept, 0 of them with threads of their own, 2 by what another one meets"
+    assert "  met by 2 tests (1 not searched themselves): test_shop.py::test_sell, b" in lines
+    assert any("2 meets only what another test met" in line for line in lines)
+    assert account(tests, least=100).failures == ["cause in your package: shop.py:2 and shop.py:3"]
+    unproved = account([held("test_shop.py::test_sell", **like, like="d")], KNOWN)
+    assert not any("gone" in line for line in unproved.lines())
+
+
 def test_an_opt_out_without_which_a_test_shares_nothing_is_listed(account):
     marked = {"outcome": SweepOutcome.LEFT_OUT, "opt_out": "it has the mark thread_unsafe"}
     assert any("it has the mark thread_unsafe (a)" in line for line in account([held("a", **marked, needless=True)]).lines())
     assert not any("opt-outs" in line for line in account([held("a", **marked)]).lines())
+
+
+def test_a_race_of_the_last_sweep_is_tried_first_and_told_as_gone_once_all_its_tests_are_decided(account, shop):
+    stored = account([broken("a", shop), broken("b", shop), held("c", SweepOutcome.MET, like="a")]).to_remember()
+    assert [Remembered(stored).token(test) for test in "abc"] == ["gil1_x", "gil1_x", ""]
+    gone = "gone since the last sweep: no schedule breaks a, b at shop.py: before = "
+    cut = [held("a"), held("b", SweepOutcome.CUT_SHORT)]
+    assert any(line.startswith(gone) for line in account([held("a"), held("b")], stored=stored).lines())
+    for tests in ([held("a")], cut, [held("a"), held("b", SweepOutcome.MET, like="a")], [held("a"), broken("b", shop)]):
+        assert not any(line.startswith("gone") for line in account(tests, stored=stored).lines())
+    assert account([held("a"), held("b")], stored=stored).to_remember() == []
+    left = Remembered(account(cut, stored=stored).to_remember())
+    assert [left.token(test) for test in "ab"] == ["", "gil1_x"]
+    elsewhere = [broken("a", shop[:1]), broken("b", [(__file__, 1)])]
+    assert any(line.startswith("gone") for line in account([*elsewhere[1:], held("a")], stored=stored).lines())
+
+
+@pytest.mark.parametrize("stored", [None, 3, {}, [3], [{}], [{"lines": 3, "tests": {}}], [{"lines": ["a"], "tests": ["b"]}]])
+def test_what_is_no_memory_counts_as_nothing(account, stored):
+    assert Remembered(stored).token("a") == ""
+    assert not any(line.startswith("gone") for line in account([held("a")], stored=stored).lines())

@@ -9,6 +9,8 @@ import pytest
 
 from pytest_gilcheck.core.evidence_files import read
 
+from ..plugin.test_messages import in_a_terminal
+
 SHOP = """
 import threading
 
@@ -109,7 +111,8 @@ def sweep(run, pytester):
     def sweep(shop, suite, *options):
         pytester.makepyfile(shop=shop)
         pytester.makeini(INI)
-        result = run(suite, "--gilcheck-sweep", "--gilcheck-sweep-budget=40", *options, name="test_suite", timeout=300)
+        given = ["--gilcheck-sweep", "--gilcheck-sweep-budget=40", *options]
+        result = run(suite, *given, name="test_suite", timeout=300)
         lines = result.outlines
         begins = [index for index, line in enumerate(lines) if "= gilcheck sweep =" in line]
         return result, [line.strip() for line in lines[begins[0] + 1 :]] if begins else []
@@ -161,6 +164,67 @@ def test_a_race_of_the_package_is_found_once_by_its_cause_and_fails_the_run(swee
     assert sum("::error file=shop.py,line=" in line for line in result.outlines) == len(causes)
 
 
+MEETS = "meets only what another test met"
+SAME = """
+import pytest, shop
+
+@pytest.mark.parametrize("number", range(5))
+def test_sell(number):
+    assert shop.sell() == 1
+"""
+
+
+def test_a_test_that_meets_only_what_breaks_another_one_is_not_searched_again(sweep):
+    result, lines = sweep(unlocked(SHOP), SAME, "-v")
+    found = counted(lines)
+    assert (found["broken by a schedule"], found[MEETS]) == (1, 4)
+    assert any(line.startswith("met by 5 tests (4 not searched themselves): test_suite.py::test_sell[0], ") for line in lines)
+    result.stdout.re_match_lines(
+        [rf"gilcheck sweep: {share}% of 5 tests, 1 cause so far, about \d+ s left" for share in (20, 40, 100)]
+    )
+
+
+@pytest.mark.slow
+def test_how_far_a_sweep_is_is_shown_behind_the_dots_in_a_terminal_alone(sweep, pytester):
+    result, _ = sweep(unlocked(SHOP), SAME)
+    result.stdout.no_fnmatch_line("*so far, about*")
+    shown = in_a_terminal(pytester.path, "--gilcheck-sweep")
+    assert re.search(r"\x1b7 \d+ s: gilcheck sweep: \d+% of 5 tests, 1 cause so far, about \d+ s left\x1b\[K\x1b8", shown)
+    assert shown.rindex("\x1b[K") > shown.rindex("\x1b8")
+
+
+@pytest.mark.slow
+def test_a_test_that_meets_what_breaks_none_is_searched_until_several_have_held(sweep):
+    _, lines = sweep(SHOP, SAME, "--gilcheck-sweep-budget=1000")
+    found = counted(lines)
+    if "cut short" not in found:  # on a busy machine
+        assert (found["no schedule breaks it"], found[MEETS]) == (3, 2)
+        assert any(
+            "meet only what those of test_suite.py::test_sell[0] meet, at the same lines, and no schedule" in line for line in lines
+        )
+
+
+@pytest.mark.slow
+def test_the_schedule_that_broke_a_test_last_time_is_tried_first_and_a_mended_race_is_told_as_gone(sweep):
+    suite = "import shop\ndef test_sell():\n    assert shop.sell() == 1\n"
+    options = ["-p", "cacheprovider", "--gilcheck-sweep-budget=1000"]
+    _, lines = sweep(unlocked(SHOP), suite, *options)
+    assert any(line.startswith("GIL-MASKED: exception: ") for line in lines)
+    assert not any(line.endswith("; replayed") for line in lines)
+    result, lines = sweep(unlocked(SHOP), suite, *options)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert any(line.endswith("; replayed") for line in lines)
+    result, lines = sweep(f"import time\n{unlocked(SHOP)}", suite + "    time = shop.time.time()\n", *options)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED  # what its token says is no longer there
+    result, lines = sweep(SHOP, suite, *options)
+    assert result.ret == pytest.ExitCode.OK
+    assert any(
+        line.startswith("gone since the last sweep: no schedule breaks test_suite.py::test_sell at shop.py: ") for line in lines
+    )
+    _, lines = sweep(SHOP, suite, *options)
+    assert not any(line.startswith("gone") for line in lines)
+
+
 @pytest.mark.slow
 def test_a_known_cause_passes_until_it_is_gone_and_a_new_one_fails(sweep, pytester):
     suite = "import shop\ndef test_sell():\n    assert shop.sell() == 1\n"
@@ -200,6 +264,57 @@ def test_the_race_of_what_only_the_first_run_makes_is_found(sweep):
     assert any(line.startswith("cause in your package: ") and "shop.py:" in line for line in lines)
     _, lines = sweep(SHOP, LAZY, "--gilcheck-sweep-budget=1000")
     assert not any(line.startswith("cause") for line in lines)
+
+
+OF_ITS_OWN = """
+import json, os
+
+class Key:
+    def __hash__(self):
+        return len("key")
+
+    def __eq__(self, other):
+        return isinstance(other, Key)
+
+def remembered(table):
+    table[Key()] = 1  # asks the key, in the middle of what C does to the table
+    return table[Key()]
+
+def saved(path):
+    with open(path, "w") as file:
+        json.dump([1], file)
+        file.flush()
+        os.fsync(file.fileno())
+    with open(path) as file:
+        return json.load(file)
+"""
+USES_ITS_OWN = """
+import shop
+
+def test_table():
+    assert shop.remembered({}) == 1
+
+def test_file(tmp_path):
+    assert shop.saved(tmp_path / "file") == [1]
+"""
+USES_ONE = """
+import shop
+
+TABLE = {}
+
+def test_table():
+    assert shop.remembered(TABLE) == 1
+
+def test_file(tmp_path_factory):
+    assert shop.saved(tmp_path_factory.getbasetemp() / "file") == [1]
+"""
+
+
+def test_files_and_tables_of_each_client_are_not_shared_and_those_of_both_are(sweep):
+    _, lines = sweep(OF_ITS_OWN, USES_ITS_OWN)
+    assert "2 shares nothing that was seen" in lines
+    _, lines = sweep(OF_ITS_OWN, USES_ONE, "--gilcheck-sweep-budget=3")
+    assert not any("shares nothing" in line for line in lines)
 
 
 RACY_TESTS = """
