@@ -303,8 +303,8 @@ SEARCH_ROOMS = (
     "conflicts", "enumeration", "samples", "minimise", "replays", "today", "search", "first_runs",
 )  # fmt: skip
 FUZZ_PARTS = (
-    "draws", "explaining", "result", "stress", "sensitivity", "after_failure", "failing", "kept", "determinism", "reasons", "check",
-    "crashing", "forked", "isolated", "entry",
+    "draws", "explaining", "result", "stress", "sensitivity", "after_failure", "failing", "shared_values", "determinism", "reasons",
+    "check", "crashing", "forked", "isolated", "entry",
 )  # fmt: skip
 
 
