@@ -1,6 +1,7 @@
 """How often the source rules speak, and how fast they are, on real packages.
 
-    python benchmarks/audit_source.py FOLDER...              a line for each package: findings of each code per 1,000 lines
+    python benchmarks/audit_source.py                        a line for each package of this environment: findings per 1,000 lines
+    python benchmarks/audit_source.py FOLDER...              for each of these
     python benchmarks/audit_source.py --sample 50 FOLDER...  so many findings drawn at random, with their source, to be judged
 
 A folder is a package's own: `site-packages/rich`.
@@ -8,6 +9,7 @@ A folder is a package's own: `site-packages/rich`.
 
 import argparse
 import random
+import sysconfig
 from collections import Counter
 from pathlib import Path
 from time import process_time
@@ -21,6 +23,11 @@ from pytest_gilcheck.audit.source import patterns, sources
 def opened(path):
     """A package's folder as an artifact."""
     return Artifact(ArtifactKind.INSTALLED, path.name, path, files=Folder(path))
+
+
+def installed():
+    """The packages of this environment."""
+    return sorted(path.parent for path in Path(sysconfig.get_path("purelib")).glob("*/__init__.py"))
 
 
 def rate(paths):
@@ -59,7 +66,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sample", type=int, metavar="N")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("folders", nargs="*", type=Path, default=installed())
     given = parser.parse_args()
     if given.sample:
         sample(given.folders, given.sample, given.seed)

@@ -27,7 +27,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_gilcheck.core.held import held_fraction
+from pytest_gilcheck.core.held_fraction import held_fraction
 from pytest_gilcheck.core.interpreter import FREE_THREADED, Interpreter
 from pytest_gilcheck.core.team import Team
 from pytest_gilcheck.latency.load import Load

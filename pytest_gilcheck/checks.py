@@ -3,7 +3,8 @@
 The table loads nothing of a wing: pytest reads it at every start. What a check does is in its wing's ``entry`` module, which
 `Check.prepare` imports when the check is first used.
 
-A new check is a package with an ``entry`` module, an entry here, a method of `calls.Gilcheck` and a chart in ``report/page``.
+A new check is a package with an ``entry`` module, an entry here, a method of `calls.Gilcheck`, a public name for its result, and
+codes of its findings (`core.codes`); a chart in ``report/page``, if a picture helps. ``tests/test_checks.py`` says what is missing.
 """
 
 from __future__ import annotations

@@ -14,6 +14,8 @@ from pytest_gilcheck.checks import CHECKS
 from pytest_gilcheck.core import version
 from pytest_gilcheck.plugin import FREE_THREADED_BUILD
 
+from .slow import only
+
 HOUSE = Path(pytest_gilcheck.__file__).parent
 WINGS = {*(check.wing for check in CHECKS.values()), "audit", "probe"}
 FLOORS = ("core", "engine", "search")  # each on those before it; under them all wings that run programs under a schedule
@@ -29,13 +31,19 @@ def parsed(path):
     return ast.parse(path.read_text())
 
 
+@functools.cache
+def nodes(path):
+    return tuple(ast.walk(parsed(path)))
+
+
+@functools.cache
 def imports(path):
     """Absolute names of every module that this file imports, at any depth of it."""
-    return imported_by(parsed(path), [HOUSE.name, *path.relative_to(HOUSE).parent.parts])
+    return tuple(imported_by(nodes(path), [HOUSE.name, *path.relative_to(HOUSE).parent.parts]))
 
 
 def imported_by(tree, package):
-    for node in ast.walk(tree):
+    for node in tree:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -111,6 +119,7 @@ def test_no_two_parts_of_the_house_need_each_other():
     graphlib.TopologicalSorter(parts).prepare()
 
 
+@SOURCES
 def test_a_circle_of_parts_is_noticed():
     parts = parts_by_import(ROOMS)
     with pytest.raises(graphlib.CycleError):
@@ -129,7 +138,7 @@ def test_nothing_changes_the_umask_which_all_threads_of_the_process_share():
     calls = [
         f"{path.name}:{node.lineno}"
         for path in ROOMS
-        for node in ast.walk(parsed(path))
+        for node in nodes(path)
         if isinstance(node, ast.Attribute) and node.attr == "umask"
     ]
     assert not calls
@@ -205,7 +214,7 @@ TOLD = {"time", "time_ns", "gmtime", "localtime", "strftime", "ctime", "asctime"
 
 def other_clocks(tree):
     """The lines at which a clock is read, or waited for, that a test could have replaced."""
-    for node in ast.walk(tree):
+    for node in tree:
         match node:
             case ast.Import(names=names):
                 found = any(alias.name in ("time", "datetime") for alias in names)
@@ -226,7 +235,7 @@ def other_clocks(tree):
 @SOURCES
 def test_every_clock_is_one_that_no_test_can_replace():
     rooms = {str(path.relative_to(HOUSE)): path for path in ROOMS}
-    lines = {name: list(other_clocks(parsed(rooms[name]))) for name in rooms.keys() - {*PROGRAMS, "core/clocks.py"}}
+    lines = {name: list(other_clocks(nodes(rooms[name]))) for name in rooms.keys() - {*PROGRAMS, "core/clocks.py"}}
     assert not {name: found for name, found in lines.items() if found}
 
 
@@ -236,7 +245,7 @@ def test_every_clock_is_one_that_no_test_can_replace():
      "time.strftime('%Y')", "subprocess.run(command, timeout=3)", "process.communicate(timeout=3)"],
 )  # fmt: skip
 def test_the_rule_about_clocks_refuses_what_it_should(line):
-    assert list(other_clocks(ast.parse(line))) == [1]
+    assert list(other_clocks(ast.walk(ast.parse(line)))) == [1]
 
 
 PROSE = {"reason", "refusal", "headline"}  # what results say to a reader
@@ -245,7 +254,7 @@ READS = {"startswith", "endswith", "partition", "rpartition", "removeprefix", "r
 
 def prose_read(tree):
     """The lines at which a text for readers is taken apart, or compared, where a field should say it."""
-    for node in ast.walk(tree):
+    for node in tree:
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Attribute(attr=name), attr=method)):
                 found = name in PROSE and method in READS
@@ -266,7 +275,7 @@ NOT_YET = {"sweep/accounting.py", "linear/check.py"}  # a reason is cut before i
 
 @SOURCES
 def test_nothing_is_decided_by_what_a_result_says_to_a_reader():
-    lines = {name: list(prose_read(parsed(path))) for path in ROOMS if (name := str(path.relative_to(HOUSE))) not in NOT_YET}
+    lines = {name: list(prose_read(nodes(path))) for path in ROOMS if (name := str(path.relative_to(HOUSE))) not in NOT_YET}
     assert not {name: found for name, found in lines.items() if found}
 
 
@@ -277,7 +286,7 @@ def test_nothing_is_decided_by_what_a_result_says_to_a_reader():
      ("print(result.reason)", [])],
 )  # fmt: skip
 def test_the_rule_about_prose_refuses_what_it_should(line, found):
-    assert list(prose_read(ast.parse(line))) == found
+    assert list(prose_read(ast.walk(ast.parse(line)))) == found
 
 
 def test_every_public_name_exists():
@@ -294,8 +303,8 @@ SEARCH_ROOMS = (
     "conflicts", "enumeration", "samples", "minimise", "replays", "today", "search", "first_runs",
 )  # fmt: skip
 FUZZ_PARTS = (
-    "draws", "explaining", "result", "stress", "sensitivity", "after_failure", "failing", "kept", "determinism", "reasons", "check",
-    "crashing", "forked", "isolated", "entry",
+    "draws", "explaining", "result", "stress", "sensitivity", "after_failure", "failing", "shared_values", "determinism", "reasons",
+    "check", "crashing", "forked", "isolated", "entry",
 )  # fmt: skip
 
 
@@ -319,7 +328,7 @@ def test_the_parts_of_the_fuzz_wing_and_the_rooms_of_its_engine_import_one_way(f
             continue
         own = path.relative_to(rooms).parts[0].removesuffix(".py")
         package = [HOUSE.name, *path.relative_to(HOUSE).parent.parts]
-        for node in ast.walk(parsed(path)):
+        for node in nodes(path):
             if not isinstance(node, ast.ImportFrom) or not node.level:
                 continue
             base = [*package[: len(package) - node.level + 1], *(node.module or "").split(".")]
@@ -346,18 +355,18 @@ def test_names():
 """
 WAYS_IN = {
     "alone": "import test_names; test_names.test_names()",
-    "in a session after an import": "import pytest_gilcheck, pytest; assert not pytest.main(['-s'])",
     "in a second session": "import pytest_gilcheck.plugin, pytest; pytest.main(['nothing']); assert not pytest.main(['-s'])",
+    "in a session after an import": "import pytest_gilcheck, pytest; assert not pytest.main(['-s'])",
 }
 
 
 @SOURCES
-@pytest.mark.parametrize("way", WAYS_IN.values(), ids=WAYS_IN)
+@pytest.mark.parametrize("way", only(("alone", "in a second session"), WAYS_IN))
 def test_each_module_has_built_in_names_of_its_own(way, tmp_path):
     tmp_path.joinpath("test_names.py").write_text(LOADS_ALL)
     tmp_path.joinpath("pytest.ini").write_text("[pytest]\naddopts = -p no:cacheprovider\n")
     tmp_path.joinpath("conftest.py").write_text("import pytest; pytest.register_assert_rewrite('pytest_gilcheck')")
-    result = subprocess.run([sys.executable, "-c", way], capture_output=True, text=True, cwd=tmp_path, check=False)
+    result = subprocess.run([sys.executable, "-c", WAYS_IN[way]], capture_output=True, text=True, cwd=tmp_path, check=False)
     assert result.returncode == 0, result.stdout + result.stderr
 
 
@@ -365,7 +374,7 @@ def test_each_module_has_built_in_names_of_its_own(way, tmp_path):
 def test_every_class_name_exists_once():
     places = {}
     for path in ROOMS:
-        for node in ast.walk(parsed(path)):
+        for node in nodes(path):
             if isinstance(node, ast.ClassDef):
                 places.setdefault(node.name, []).append(f"{path.relative_to(HOUSE)}:{node.lineno}")
     assert not {name: found for name, found in places.items() if len(found) > 1}
@@ -377,7 +386,7 @@ def test_every_class_name_exists_once():
      ("from ..core.version import __version__", ["pytest_gilcheck.core.version"]), ("import pytest_gilcheck", ["pytest_gilcheck"])],
 )  # fmt: skip
 def test_an_import_from_the_root_is_one_of_its_rooms_or_of_the_root(line, names):
-    assert list(imported_by(ast.parse(line), [HOUSE.name, "report"])) == names
+    assert list(imported_by(ast.walk(ast.parse(line)), [HOUSE.name, "report"])) == names
 
 
 def test_the_version_stands_in_one_place():

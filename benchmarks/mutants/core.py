@@ -10,7 +10,7 @@ EVIDENCE = ("tests/core/test_evidence.py",)
 MUTANTS = (
     Mutant(
         "held-without-a-core",
-        "core/held.py",
+        "core/held_fraction.py",
         "    fraction = undisturbed(seen, without_core / lap)\n",
         "    fraction = seen\n",
         "beside busy processes a workload that only sleeps holds the GIL, which refutes its claim",
@@ -18,7 +18,7 @@ MUTANTS = (
     ),
     Mutant(
         "held-waits-alone",
-        "core/held.py",
+        "core/held_fraction.py",
         "return (waited + found_taken * slept) / (waited + slept)",
         "return waited / (waited + slept)",
         "a workload that holds the GIL all the time reads 80%, and claims that it refutes are left undecided",
@@ -26,7 +26,7 @@ MUTANTS = (
     ),
     Mutant(
         "held-at-rest",
-        "core/held.py",
+        "core/held_fraction.py",
         "    if sum(wait > _IDLE_LATE for wait in floor.waits) > _IDLE_TAKEN * len(floor.waits):\n",
         "    if not floor.waits:\n",
         "the GIL time of another thread of the process is charged to the workload",

@@ -23,7 +23,7 @@ import pytest
 
 from ..core.changes import Looked, held_by
 from ..core.classes import in_class, is_a, name_of_class
-from ..fuzz.kept import reached_by_name
+from ..fuzz.shared_values import reached_by_name
 
 _MAPPINGS = (dict, OrderedDict, defaultdict, Counter)
 _CONTAINERS = frozenset({list, set, tuple, deque, bytearray, array, *_MAPPINGS})

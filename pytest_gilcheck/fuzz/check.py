@@ -34,10 +34,10 @@ from .determinism import differing_steps
 from .draws import search_all_draws
 from .explaining.explain import explain
 from .failing import Left, StateLeft, Unrepeatable, violated
-from .kept import FirstRun
-from .reasons import expected_errors, few, left_behind, one_step, too_dear, unfinished
+from .reasons import changed_by_a_run, expected_errors, few, one_step, too_dear, unfinished
 from .result import FuzzResult, Kind, NoClaim
 from .sensitivity import without_each_lock
+from .shared_values import FirstRun
 from .stress.check import stressed
 
 _LASTING = (Symptom.EXCEPTION, Symptom.INVARIANT)  # what state of the process can lead to that is not made by setup
@@ -251,18 +251,20 @@ def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult) -> FuzzR
     claims = result.verdict is Verdict.HOLDS or (differs and result.verdict is not Verdict.VIOLATED and not difference)
     if claims and (found := first_run.alone_found):
         alone = f"changed {few(found)}"
-        raise left_behind(result, f"the first run {alone}, and later runs found it so, and none has the race of its making", alone)
+        raise changed_by_a_run(
+            result, f"the first run {alone}, and later runs found it so, and none has the race of its making", alone
+        )
     if claims and explorer.first_alone:
         why = f"only the first run came to {explorer.first_alone}. Something that it left behind, such as a cache or a file, keeps"
         alone = f"came alone to {explorer.first_alone}"
-        raise left_behind(result, f"{why} later runs from there, and none has the races of its making", alone)
+        raise changed_by_a_run(result, f"{why} later runs from there, and none has the races of its making", alone)
     if result.verdict is Verdict.HOLDS and explorer.passing:
         explorer.prepared = first_run.begins_once_more
         _, failure = explorer.in_order(explorer.passing[0])
         if failure is not None:
             raise Unrepeatable(Left(not_repeatable(explorer.program, template, failure.error or AssertionError(failure.message))))
         if found := first_run.changed_since:
-            raise left_behind(result, f"one of the runs changed {few(found)}, and the runs after it found it so")
+            raise changed_by_a_run(result, f"one of the runs changed {few(found)}, and the runs after it found it so")
     if result.verdict is Verdict.HOLDS and explorer.engine.journal is not None and (found := first_run.changed_by_each):
         raise Unrepeatable(Left(result, (result, f"changed {few(found)} as each run does")))
     return result

@@ -25,8 +25,8 @@ from ..search.harness import run_limit
 from ..search.plan import FuzzPlan
 from .check import fuzz
 from .failing import StateLeft, Unrepeatable
-from .kept import SharedValues
 from .result import FuzzResult
+from .shared_values import SharedValues
 
 
 @dataclass(frozen=True)

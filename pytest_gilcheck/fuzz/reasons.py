@@ -16,7 +16,7 @@ from .result import FuzzResult, NoClaim
 _MOST_NAMED = 3  # modules
 
 
-def left_behind(result: FuzzResult, why: str, first_alone: str = "") -> Unrepeatable:
+def changed_by_a_run(result: FuzzResult, why: str, first_alone: str = "") -> Unrepeatable:
     """What to raise for a program of which a run leaves something for all that come after it.
 
     Args:

@@ -17,7 +17,7 @@ from statistics import median
 from types import CodeType
 from typing import TypeAlias
 
-from ..core.holders import HolderPlace, Holding
+from ..core.gil_holders import HolderPlace, Holding
 from ..core.source import Position, line_text, place, position_text
 from ..core.texts import attribute_of, name_in, text_of
 from ..core.workloads import called_by

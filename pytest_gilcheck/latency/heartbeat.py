@@ -11,8 +11,8 @@ import threading
 from collections.abc import Iterable
 
 from ..core.clocks import time
-from ..core.held import WAITED
-from ..core.holders import Holders
+from ..core.gil_holders import Holders
+from ..core.held_fraction import WAITED
 from .lateness import Wait
 from .run_queue_clock import RunQueueClock
 from .window import Probe, Window

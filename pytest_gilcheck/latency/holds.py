@@ -30,7 +30,7 @@ from contextlib import closing
 
 from ..core.clocks import time
 from ..core.descriptors import DescriptorLost
-from ..core.holders import HolderPlace, Holders
+from ..core.gil_holders import HolderPlace, Holders
 from ..core.interpreter import switch_interval
 from .lateness import Wait
 from .load import Load

@@ -10,8 +10,8 @@ from itertools import chain
 
 from ..core.clocks import time
 from ..core.cores import usable_cores
-from ..core.held import Held, held_fraction
-from ..core.holders import HolderPlace, Holders
+from ..core.gil_holders import HolderPlace, Holders
+from ..core.held_fraction import Held, held_fraction
 from ..core.interpreter import GIL, build, switch_interval
 from ..core.stat import stolen
 from ..core.team import Team

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core.codes import code_of
-from ..core.held import Held
+from ..core.held_fraction import Held
 from ..core.interpreter import FREE_THREADED, Interpreter
 from ..core.verdict import Judged, Verdict
 from .claim import LatencyClaim

@@ -13,7 +13,7 @@ from ..core.clocks import time
 from ..core.cores import pinned, usable_cores
 from ..core.errors import BadValue
 from ..core.fork_safety import can_fork
-from ..core.held import Held, held_fraction
+from ..core.held_fraction import Held, held_fraction
 from ..core.interpreter import FREE_THREADED, Interpreter, build, gil_came_back, switch_interval, watcher
 from ..core.machine import yardstick
 from ..core.team import Lap, Team, raise_plainly

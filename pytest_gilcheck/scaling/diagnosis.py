@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from statistics import median
 
-from ..core.held import Held
+from ..core.held_fraction import Held
 from ..core.neighbours import busiest
 from ..core.verdict import Verdict
 from .reading import RoundsReading

@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..core.advice import LONGER, RETRY
-from ..core.held import Held
+from ..core.held_fraction import Held
 from ..core.verdict import Verdict
 from .claim import ScalingClaim
 from .reading import Bounds, Ceiling, RoundsReading

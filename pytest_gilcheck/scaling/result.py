@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..core.codes import code_of
-from ..core.held import Held
+from ..core.held_fraction import Held
 from ..core.interpreter import Interpreter
 from ..core.team import Lap
 from ..core.verdict import Judged, Verdict

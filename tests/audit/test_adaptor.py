@@ -6,6 +6,7 @@ from ..slow import one_in
 from .made import BETA, binary, wheel
 
 FILE = "demo/{}.cpython-314t-x86_64-linux-gnu.so"
+PLAIN = ("-p", "no:cacheprovider", "-p", "no:asyncio")  # which warns of a setting that the run in this process does not have
 SETTINGS = "[tool.gilcheck.audit]\nignore = ['GA4', 'GA5', 'GA209']\n"
 
 
@@ -16,7 +17,7 @@ def test_findings_are_items_beside_the_tests(pytester):
     wheel(
         dist, files={FILE.format(name): binary() for name in ("multi_free", "multi_silent", "single_sometimes")}, classifiers=[BETA]
     )
-    result = pytester.runpytest("--gilcheck-audit=dist", "-rs", "-p", "no:cacheprovider")
+    result = pytester.runpytest("--gilcheck-audit=dist", "-rs", *PLAIN)
     outcomes = result.parseoutcomes()
     assert (outcomes["failed"], outcomes["skipped"]) == (1, 1)
     result.stdout.fnmatch_lines(["*GA201*multi_silent*", "*it switches the GIL on*", "mend: *", "SKIPPED*inconclusive: *"])
@@ -83,18 +84,18 @@ def test_a_target_without_code_fails_if_strict(pytester):
 def test_a_release_that_is_well_passes(pytester):
     pytester.makepyprojecttoml(SETTINGS)
     wheel(pytester.mkdir("dist"), files={FILE.format("multi_free"): binary()}, classifiers=[BETA])
-    result = pytester.runpytest("--gilcheck-audit=dist", "-p", "no:cacheprovider")
+    result = pytester.runpytest("--gilcheck-audit=dist", *PLAIN)
     assert result.ret == 0
     assert set(result.parseoutcomes()) == {"passed"}
 
 
 def test_a_target_that_is_not_there_is_a_usage_error(pytester):
-    result = pytester.runpytest("--gilcheck-audit=absent.whl")
+    result = pytester.runpytest("--gilcheck-audit=absent.whl", *PLAIN)
     assert result.ret == 4
     result.stderr.fnmatch_lines(["ERROR: gilcheck: audit='absent.whl'*"])
 
 
 def test_it_is_not_for_workers(pytester):
-    result = pytester.runpytest("--gilcheck-audit=.", "-n", "2")
+    result = pytester.runpytest("--gilcheck-audit=.", "-n", "2", *PLAIN)
     assert result.ret == 4
     result.stderr.fnmatch_lines(["ERROR: gilcheck: --gilcheck-audit cannot be used with pytest-xdist*"])

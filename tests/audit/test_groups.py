@@ -141,7 +141,7 @@ def test_a_violation_stands_whatever_became_of_its_run(tmp_path):
 
 def test_a_run_that_was_stopped_after_its_first_failure_is_no_evidence(pytester):
     (pytester.path / "test_it.py").write_text("def test_one(): assert False\ndef test_two(): pass\n")
-    pytester.runpytest("-x", "--gilcheck-json=run.json", "-p", "no:cacheprovider")
+    pytester.runpytest("-x", "--gilcheck-json=run.json", "-p", "no:cacheprovider", "-p", "no:asyncio")
     files = evidence.read([str(pytester.path / "run.json")])
     assert not files.records
     assert "1 of 2 collected tests did not run" in files.incomplete[0]

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from pytest_gilcheck.core import held
+from pytest_gilcheck.core import held_fraction as held
 from pytest_gilcheck.core.interpreter import FREE_THREADED, build
 
 

@@ -8,7 +8,8 @@ import threading
 import pytest
 
 from pytest_gilcheck.core.fork_safety import can_fork
-from pytest_gilcheck.core.steps import Steps
+from pytest_gilcheck.core.steps import VISIBLE, Steps
+from pytest_gilcheck.engine.bytecode.instructions import INSTRUCTIONS
 
 from .forked_call import call
 
@@ -285,3 +286,26 @@ def test_a_tool_that_takes_nothing_loses_nothing(keeping):
         return lost, functions == after
 
     assert in_child(run) == (False, True)
+
+
+# Steps of a schedule that are none of these: values alone, a frame that begins or ends, patterns, async code, and a module's own.
+OF_SCHEDULES_ALONE = """
+    BUILD_MAP BUILD_SET MAP_ADD SET_ADD BUILD_TEMPLATE BUILD_INTERPOLATION
+    CONVERT_VALUE FORMAT_SIMPLE FORMAT_VALUE FORMAT_WITH_SPEC TO_BOOL UNARY_INVERT UNARY_NEGATIVE UNARY_NOT UNARY_POSITIVE
+    JUMP_IF_FALSE_OR_POP JUMP_IF_TRUE_OR_POP POP_JUMP_IF_FALSE POP_JUMP_IF_TRUE
+    POP_JUMP_BACKWARD_IF_FALSE POP_JUMP_BACKWARD_IF_TRUE POP_JUMP_FORWARD_IF_FALSE POP_JUMP_FORWARD_IF_TRUE
+    GET_LEN MATCH_CLASS MATCH_KEYS MATCH_MAPPING MATCH_SEQUENCE IMPORT_FROM IMPORT_STAR
+    RETURN_CONST RETURN_VALUE YIELD_VALUE SEND END_SEND GET_YIELD_FROM_ITER
+    RAISE_VARARGS RERAISE CHECK_EG_MATCH PREP_RERAISE_STAR CLEANUP_THROW WITH_EXCEPT_START
+    ASYNC_GEN_WRAP BEFORE_ASYNC_WITH END_ASYNC_FOR GET_AITER GET_ANEXT GET_AWAITABLE
+    CALL_INTRINSIC_1 CALL_INTRINSIC_2 EXIT_INIT_CHECK INTERPRETER_EXIT ENTER_EXECUTOR TRACE_RECORD RESERVED
+    ANNOTATIONS_PLACEHOLDER DELETE_NAME LOAD_BUILD_CLASS LOAD_CLASSDEREF LOAD_FROM_DICT_OR_DEREF LOAD_FROM_DICT_OR_GLOBALS
+    LOAD_LOCALS PRINT_EXPR SETUP_ANNOTATIONS
+"""
+
+
+def test_a_step_of_schedules_is_one_at_which_an_exception_is_raised_or_is_listed_here():
+    steps = {name for name, row in INSTRUCTIONS.items() if row.unless != "always"}
+    assert steps >= VISIBLE
+    new = steps - VISIBLE - set(OF_SCHEDULES_ALONE.split())
+    assert not new, f"of {', '.join(sorted(new))}: an entry of core/steps.VISIBLE, or of the list above"

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from pytest_gilcheck.adaptors import markers
-from pytest_gilcheck.core.holders import HolderPlace, Holding
+from pytest_gilcheck.core.gil_holders import HolderPlace, Holding
 from pytest_gilcheck.latency.culprit import BYTECODE, EITHER, IN_C, culprits, expression
 
 BIG = [0]

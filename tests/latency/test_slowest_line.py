@@ -2,7 +2,7 @@
 
 import pickle
 
-from pytest_gilcheck.core.holders import HolderPlace, Holding
+from pytest_gilcheck.core.gil_holders import HolderPlace, Holding
 from pytest_gilcheck.latency.culprit import culprits
 from pytest_gilcheck.latency.slowest_line import slowest_line
 

@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from pytest_gilcheck.core import held as sampling
+from pytest_gilcheck.core import held_fraction as sampling
 from pytest_gilcheck.core.clocks import voluntary_switches
-from pytest_gilcheck.core.held import _GilSampler, held_fraction
+from pytest_gilcheck.core.held_fraction import _GilSampler, held_fraction
 from pytest_gilcheck.core.interpreter import FREE_THREADED, build
 from tests.undecided import undecided
 

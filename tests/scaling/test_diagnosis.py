@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_gilcheck.core.held import Held
+from pytest_gilcheck.core.held_fraction import Held
 from pytest_gilcheck.core.verdict import Verdict
 from pytest_gilcheck.scaling.diagnosis import Cause, diagnose, identity
 from pytest_gilcheck.scaling.reading import Ceiling, read_rounds

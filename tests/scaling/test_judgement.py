@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_gilcheck.core.held import Held
+from pytest_gilcheck.core.held_fraction import Held
 from pytest_gilcheck.scaling.claim import claim
 from pytest_gilcheck.scaling.judgement import judge, refuted_by_held
 from pytest_gilcheck.scaling.reading import read_rounds

@@ -17,8 +17,8 @@ MOST = 60  # numbers that steer a search
 # Numbers that steer no search: how a process is looked after, how a report looks, and what arguments are by default.
 ELSEWHERE = {
     "search/plan.py", "search/explorer.py", "search/harness.py", "fuzz/entry.py", "fuzz/forked.py", "fuzz/isolated.py",
-    "fuzz/explaining/rows.py", "fuzz/explaining/explain.py", "fuzz/explaining/recorder.py", "fuzz/check.py", "fuzz/kept.py",
-    "fuzz/reasons.py", "search/forks.py", "search/hang_watch.py",
+    "fuzz/explaining/rows.py", "fuzz/explaining/explain.py", "fuzz/explaining/recorder.py", "fuzz/check.py",
+    "fuzz/shared_values.py", "fuzz/reasons.py", "search/forks.py", "search/hang_watch.py",
     # Those of what is searched on summaries alone will follow.
     "search/focus.py", "search/races.py", "search/reduction.py", "search/frontier.py", "search/first_runs.py",
 }  # fmt: skip

@@ -43,8 +43,8 @@ from ...search.plan import GIL_POINTS, FuzzPlan
 from ..check import check_followed, check_program, does_not_fail
 from ..failing import Left
 from ..result import FuzzResult
-from .apart import ApartExamination, recorded
 from .examination import Broken, Learnt
+from .own_process import ApartExamination, recorded
 
 _PASSES = 2  # of the sequential orders, before any schedule
 _FEW = 60  # schedules of the first run of a program that holds, and leaves itself in another state after each run

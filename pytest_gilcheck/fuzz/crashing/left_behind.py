@@ -17,8 +17,8 @@ from ...engine.running.journal import Journal
 from ...search.ledger import Ledger
 from ...search.plan import FuzzPlan
 from ..result import FuzzResult
-from .apart import ApartExamination
 from .examination import Learnt
+from .own_process import ApartExamination
 
 
 def left_behind(

@@ -43,7 +43,7 @@ from dataclasses import dataclass
 
 from .advice import RETRY
 from .clocks import run_queue_wait_ns, time, voluntary_switches
-from .holders import Holders, Holding
+from .gil_holders import Holders, Holding
 from .interpreter import GIL, build
 from .stat import stolen
 from .team import Team

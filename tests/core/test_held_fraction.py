@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from pytest_gilcheck.core.held import held_fraction
-from pytest_gilcheck.core.holders import Holders
+from pytest_gilcheck.core.gil_holders import Holders
+from pytest_gilcheck.core.held_fraction import held_fraction
 from pytest_gilcheck.core.interpreter import FREE_THREADED, build, watcher
 from tests.undecided import undecided
 
@@ -73,7 +73,7 @@ def test_a_library_function_is_charged_with_the_caller_outside_of_it():
 
     callers = [each.place.caller for each in waited_for(dump).holdings() if each.place.file and "json" in each.place.file]
     assert callers
-    assert all("test_held.py" in caller and "dump" in caller for caller in callers)
+    assert all("test_held_fraction.py" in caller and "dump" in caller for caller in callers)
 
 
 def test_threads_that_the_workload_starts_are_watched_too():
