@@ -13,14 +13,15 @@ from typing import Any
 
 _READER = "pytest_gilcheck.engine.bytecode.sources"
 _ENTRY = "pytest_gilcheck.fuzz.entry"
-_CLASSES = "pytest_gilcheck.engine.bytecode.changing"
+_LOOK_AHEAD = ("pytest_gilcheck.engine.bytecode.changing", "pytest_gilcheck.engine.session")
 
 
 def before_fork(markers: Collection[str]) -> None:
-    """What takes each fork of this process some time, for a test with these markers: import the check, and look at all classes."""
+    """What takes each fork of this process time, for a test with these markers: import the check, look at classes and files."""
     if "gil_fuzz" in markers:
         import_module(_ENTRY)
-        import_module(_CLASSES).look_ahead()
+        for name in _LOOK_AHEAD:
+            import_module(name).look_ahead()
 
 
 def of_child() -> dict[str, Any]:

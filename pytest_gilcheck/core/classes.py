@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterator, Mapping
+from collections.abc import Awaitable, Iterator, Mapping, Set
+from itertools import chain, compress
 from types import AsyncGeneratorType, CoroutineType, GeneratorType, GetSetDescriptorType, MemberDescriptorType, ModuleType
 from typing import Any
 
@@ -37,14 +38,19 @@ def in_class(kind: Any, name: str) -> Any:
 
 
 def derived_from(kind: type) -> Iterator[type]:
-    """A class and all that are derived from it, each once."""
-    waiting, seen = [kind], set[int]()
-    while waiting:
-        each = waiting.pop()
-        if id(each) not in seen:
-            seen.add(id(each))
-            waiting += type.__subclasses__(each)
-            yield each
+    """A class and all that are derived from it, each once, level by level: in C, because a process has thousands."""
+    found = level = {id(kind): kind}
+    while level:
+        below: list[type] = list(chain.from_iterable(map(type.__subclasses__, level.values())))
+        level = {key: each for key, each in zip(map(id, below), below, strict=True) if key not in found}
+        found = found | level
+    return iter(found.values())
+
+
+def classes_of(modules: Set[str]) -> Iterator[type]:
+    """All classes of the modules of these names."""
+    kinds = list(derived_from(object))
+    return compress(kinds, map(modules.__contains__, map(str, map(_module_of, kinds))))
 
 
 def attributes_of(thing: object) -> Iterator[tuple[str, Any]]:

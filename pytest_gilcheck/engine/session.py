@@ -31,6 +31,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, TypeVar
 
+from ..core.classes import file_of_module
 from ..core.errors import BadValue
 from ..core.lookup import looked_up
 from ..core.origin import ours, under_test
@@ -48,6 +49,7 @@ from .running.short_slices import short_slices
 
 _Runs = TypeVar("_Runs", bound=Execution)
 LIMIT = 20.0  # seconds of a run
+_known: dict[str, bool] = {}  # `_takes_part`, by file
 _THREADS_AT_FIRST = 2  # that a session starts before it knows its first program
 
 
@@ -118,12 +120,12 @@ class Session:
         self.engine.__enter__()
 
     def _install(self, stack: ExitStack) -> None:
-        stack.enter_context(self.events)
-        stack.enter_context(self._patches)
-        self._fresh = self.engine.workers.fresh
         self._collects = gc.isenabled()
         gc.disable()  # a finalizer of a reference cycle could run at any step; `Execution` collects between runs
         stack.callback(self._collect)
+        stack.enter_context(self.events)
+        stack.enter_context(self._patches)
+        self._fresh = self.engine.workers.fresh
 
     def _collect(self) -> None:
         if self._collects:
@@ -227,9 +229,24 @@ def under_test_with(include: Iterable[str]) -> Callable[[str], bool]:
     def takes_part(file: str) -> bool:
         answer = looked_up(known, file)
         if answer is None:
-            made = file.startswith("<") and not file.startswith("<frozen")  # code that has no file: made by exec
             included = file in files or any(file.startswith(folder) for folder in folders)
-            answer = known[file] = (under_test(file) or made or wholly_stepped(file) or included) and not ours(file)
+            answer = known[file] = _takes_part(file) or (included and not ours(file))
         return answer
 
     return takes_part
+
+
+def _takes_part(file: str) -> bool:
+    """Whether code of a file is under test in any case."""
+    answer = looked_up(_known, file)
+    if answer is None:
+        made = file.startswith("<") and not file.startswith("<frozen")  # code that has no file: made by exec
+        answer = _known[file] = (under_test(file) or made or wholly_stepped(file)) and not ours(file)
+    return answer
+
+
+def look_ahead() -> None:
+    """Look at the files of all modules of this process, so that its forks need not."""
+    for module in list(sys.modules.values()):
+        if (file := file_of_module(module)) is not None:
+            _takes_part(file)

@@ -66,7 +66,7 @@ OF_LEVEL = _entry("OF_LEVEL", 0.4, "share", "for some of a level of which not al
 
 # Samples.
 DELAYED = _entry("DELAYED", 0.15, "probability", "of a sample to consider what only a delay lets run: not all at the beginning")
-AFTER_CONFLICTS = _entry("AFTER_CONFLICTS", 100, "schedules", "when no conflict is left, at visible steps and at every instruction")
+AFTER_CONFLICTS = _entry("AFTER_CONFLICTS", 90, "schedules", "when no conflict is left, at visible steps and at every instruction")
 AFTER_INDEPENDENCE = _entry("AFTER_INDEPENDENCE", 30, "schedules", "if nothing is shared: only a mistake of ours makes one matter")
 LEAST_TEST = _entry("LEAST_TEST", 5, "schedules", "likewise, at least, however long the program is")
 TESTED_POINTS = _entry("TESTED_POINTS", 40_000, "points", "of those, in all")

@@ -18,6 +18,9 @@ from .outcome import SearchOutcome
 from .sampling import PartialOrder, Priorities, UniformWalk
 from .strategy import How, LiveExecutor, PartOfSearch, Proposal, SeenRun, Steps
 
+KINDS = "WOPWOPWOPW"  # of ten samples
+TESTING = "WOPOPOPOPO"  # when no conflict is left: 90 so find what 100 of the others do, in seven tenths of the time
+
 
 class Sampling(PartOfSearch):
     """What all strategies do that sample.
@@ -35,22 +38,23 @@ class Sampling(PartOfSearch):
         self._draw = random.Random(f"{how.seed}.{how.share[0]}")
 
     def _portfolio(
-        self, lengths: list[int], points: int, *, seldom: bool, most: int = 10, focused: bool = False
+        self, lengths: list[int], points: int, *, seldom: bool, most: int = 10, focused: bool = False, kinds: str = KINDS
     ) -> Steps[set[int]]:
-        """Ten samples: four uniform walks, three partial orders, three priorities; fewer if the account is spent.
+        """Ten samples; fewer if the account is spent.
 
         Args:
             seldom: priorities alone, which switch twice and not at every other step: a tenth of the time, in a long program.
                 The first samples of a search by time are these: only their number bounds what was missed.
             most: of these samples.
             focused: whether some steps are hidden.
+            kinds: see `portfolio`.
 
         Returns:
             The numbers of points of these runs.
         """
         found, seen = self.found, set[int]()
         seed = self._draw.randrange(1 << 32)
-        for policy in islice(portfolio(Random(seed), lengths, points, seldom=seldom), most):
+        for policy in islice(portfolio(Random(seed), lengths, points, seldom=seldom, kinds=kinds), most):
             if self.account.reached():
                 break
             run, found.failure = yield Proposal(policy, gil_only=self.how.gil)
@@ -116,7 +120,7 @@ class StoppingTest(Sampling):
         while (left := before + samples - found.sampled) > 0 and found.failure is None and not account.reached(mark):
             first = left == samples
             most = 1 if few and first else left
-            seen = yield from self._portfolio(self._lengths, self.points, seldom=few and not first, most=most)
+            seen = yield from self._portfolio(self._lengths, self.points, seldom=few and not first, most=most, kinds=TESTING)
             self.same = self.same and (not found.independent or seen <= {self.points})
             self._only_if_steps_unchanged()
 
@@ -126,18 +130,19 @@ def lengths_of(steps: Mapping[int, int]) -> list[int]:
     return [steps.get(index, 1) for index in range(max(steps, default=0) + 1)]
 
 
-def portfolio(draw: Random, lengths: list[int], points: int, *, seldom: bool = False) -> Iterator[Policy]:
-    """Ten policies of samples: four uniform walks, three partial orders, three priorities.
+def portfolio(draw: Random, lengths: list[int], points: int, *, seldom: bool = False, kinds: str = KINDS) -> Iterator[Policy]:
+    """Policies of samples.
 
     Args:
         lengths: the visible steps of each of the program's threads.
         points: of a run.
         seldom: priorities alone, which switch seldom.
+        kinds: the kind of each, by its letter: a walk that is uniform, a partial order, or priorities.
     """
-    for index in range(10):
-        if seldom or index % 3 == 2:
+    for kind in kinds:
+        if seldom or kind == "P":
             yield Priorities(draw, points, PCT_DEPTH)
-        elif index % 3 == 0:
+        elif kind == "W":
             yield UniformWalk(draw, lengths)
         else:
             yield PartialOrder(draw)

@@ -136,7 +136,7 @@ class Search:
         fewer points than the orders if the threads share nothing.
 
         They take no notice of what a step touches, and then of which instructions are steps. So if either is told wrongly, they
-        find most bugs: 19 of 20 in the corpus.
+        find most bugs: 242 of 249 in the corpus and the pairs.
 
         Raises:
             MoreSteps: there are more visible steps than were known, so what is to be tested is void.

@@ -85,6 +85,7 @@ class Callbacks(StartedCode):
                 self._set_up[id(code)] = code
                 if takes_part and not of_the_runner(code.co_filename):
                     self.names.file(code.co_filename)
+                    self._let_look_into()
             return None  # of a setup or an invariant: what it stores does not count as changing
         if not takes_part:
             if _get_ident() not in self._engine.by_ident:
@@ -95,11 +96,17 @@ class Callbacks(StartedCode):
             self._gil_is_checked()
             return None
         self._table(code, frame)
+        self._let_look_into()
         try:
             _set_local_events(self._tool, code, monitoring.events.INSTRUCTION | monitoring.events.CALL)
         except ValueError:  # the tool has been ended, which must not fail in the program's place: see `lost`
             return None
         return monitoring.DISABLE
+
+    def _let_look_into(self) -> None:
+        """Code under test may ask the collector for all objects."""
+        if self.names.looked_into:
+            self._engine.chance.find_older()
 
     def _imports(self, code: CodeType, frame: FrameType) -> bool:
         """Whether this is a module that is imported, which is one step and is taken note of (`imported`).

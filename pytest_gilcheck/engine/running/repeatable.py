@@ -21,6 +21,7 @@ import builtins
 import gc
 import os
 import random
+import sys
 import tempfile
 import threading
 import weakref
@@ -30,6 +31,7 @@ from functools import partial
 from itertools import compress
 from typing import Any
 
+from ...core.build_flags import FREE_THREADED_BUILD
 from ...core.classes import derived_from, in_class, is_a, module_of_class, names_of
 from ...core.source import line_text
 from .generators import OfNumpy, OfRandom, SharedGenerator, numpy_module
@@ -43,6 +45,7 @@ _next_name = _Names.__next__
 _HASH = names_of(object)["__hash__"]
 RENEWED = 256  # draws from here on give each run other bytes, and from twice this on, other numbers as well
 _BYTES, _EVERYTHING = 1, 2
+_KEEPS_APART = sys.version_info >= (3, 12) and not FREE_THREADED_BUILD  # before, no event tells of a setup that asks the collector
 
 
 class Chance:
@@ -75,6 +78,9 @@ class Chance:
     def gave_bytes(self) -> bool:
         """Whether the present run has asked for random bytes, or may draw what no other run does: no step shows that."""
         return False
+
+    def find_older(self) -> None:
+        """Look for the objects from before the check, and let the collector see them."""
 
     def renew(self, numbers: bool) -> bool:
         """From here on, give each run other random bytes.
@@ -120,6 +126,8 @@ class Repeatable(Chance):
         self._references: dict[int, Any] = {}
         self._kept: dict[int, Any] = {}  # objects without weak references
         self._changed: list[type] = []
+        self._changed_last: list[type] = []  # of those, whose instances from before have not been looked for
+        self._keeps_apart: bool | None = None  # whether all objects from before are frozen; None if they never were
         self._before: dict[int, Callable[[], Any]] = {}  # objects from before the check, which may end during it: weak references
         self._paused_in: int | None = None  # the thread that has called `pause`
 
@@ -130,6 +138,7 @@ class Repeatable(Chance):
 
     def pause(self) -> None:
         self._paused_in = _get_ident()
+        self.find_older()  # what runs now may ask the collector for them
         for generator in self._generators:
             generator.restore()
 
@@ -185,6 +194,8 @@ class Repeatable(Chance):
 
     def end(self) -> None:
         """End the check: everything is as it was."""
+        if self._keeps_apart:
+            gc.unfreeze()
         for generator in self._generators:
             generator.restore()
         for kind in self._changed:
@@ -193,16 +204,41 @@ class Repeatable(Chance):
         self._before.clear()
 
     def hash_by_number(self, kinds: Iterable[type]) -> None:
-        """Hash the instances that these classes will have by their number."""
-        concerned = {id(each) for kind in kinds if self._change(kind) for each in derived_from(kind)}
+        """Hash the instances that these classes will have by their number. Those that are there keep their hash.
+
+        Threads are known. Others are looked for once a program asks for a hash (`find_older`), which most never do: to look at all
+        objects takes 20 to 200 ms, because a fork gets a copy of each page. Until then the collector keeps them apart.
+        """
+        self.find_older()
+        self._changed_last = [kind for kind in kinds if self._change(kind)]
+        if _KEEPS_APART and self._keeps_apart is None and not gc.get_freeze_count():
+            gc.freeze()
+            self._keeps_apart = True
+            for thread in list(vars(threading)["_dangling"]):  # all that there are, begun or not
+                self._keeps_hash(thread)
+        else:
+            self.find_older()
+
+    def find_older(self) -> None:
+        kinds, self._changed_last = self._changed_last, []
+        made = set[int]()
+        if self._keeps_apart:
+            self._keeps_apart = False
+            made = set(map(id, gc.get_objects()))
+            gc.unfreeze()
+        concerned = {id(each) for kind in kinds for each in derived_from(kind)}
         # A hundred thousand objects, or millions beside a large test suite, so all of this is C; isinstance would ask the thing.
         # What does not work: gc.get_referrers, which compares each reference of each object with each of these classes.
         things = gc.get_objects() if concerned else []
         for thing in compress(things, map(concerned.__contains__, map(id, map(type, things)))):
-            try:
-                self._before[id(thing)] = weakref.ref(thing)
-            except TypeError:  # another object could come to its address: keep it
-                self._before[id(thing)] = partial(_itself, thing)
+            if id(thing) not in made:
+                self._keeps_hash(thing)
+
+    def _keeps_hash(self, thing: Any) -> None:
+        try:
+            self._before[id(thing)] = weakref.ref(thing)
+        except TypeError:  # another object could come to its address: keep it
+            self._before[id(thing)] = partial(_itself, thing)
 
     def _change(self, kind: type) -> bool:
         if in_class(kind, "__hash__") is not _HASH or "__hash__" in names_of(kind):
@@ -226,11 +262,14 @@ class Repeatable(Chance):
         if (number := self._numbers.get(key)) is not None:
             return number
         # What is hashed while the check is paused is hashed by number as well: it may be hashed again by a run.
-        if ((before := self._before.get(key)) is not None and before() is thing) or not (
-            self._controlled() or self._paused_in == _get_ident()
-        ):
+        if not (self._controlled() or self._paused_in == _get_ident()):
             return object.__hash__(thing)
-        number = self._numbers[key] = self.next_number(not is_a(thing, threading.Thread))
+        thread = is_a(thing, threading.Thread)
+        if self._changed_last and not thread:
+            self.find_older()
+        if (before := self._before.get(key)) is not None and before() is thing:
+            return object.__hash__(thing)
+        number = self._numbers[key] = self.next_number(not thread)
         try:
             self._references[key] = weakref.ref(thing, lambda _: self._forget(key))
         except TypeError:  # it could die, and another object be at its address: keep it for this run

@@ -11,7 +11,7 @@ from dataclasses import replace
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
-from ...core.classes import bases_of, derived_from, file_of_module, is_a, module_of_class, names_of_module
+from ...core.classes import bases_of, classes_of, file_of_module, is_a, module_of_class, names_of_module
 from ...core.lookup import looked_up
 from ...core.origin import foreign
 from ...core.source import with_nested
@@ -19,7 +19,7 @@ from ..bytecode.changing import Changing
 from ..bytecode.sources import imports_of
 from ..bytecode.visible import BY_C, Access, StepTable, Visibility
 
-_LOOKS = frozenset({1, 2, *(8**power for power in range(1, 10))})  # at which the classes under test are looked at
+_LOOKS = frozenset(8**power for power in range(10))  # at which the classes under test are looked at
 
 
 class StartedCode:
@@ -143,9 +143,8 @@ class StartedCode:
                 if path is not None and self._takes_part(path) and not foreign(path):  # of the program, and no library
                     self.names.imported(path)
                     waiting.append(name)
-        for kind in derived_from(object):
-            if module_of_class(kind) in modules:
-                yield from bases_of(kind)[:-1]
+        for kind in classes_of(modules):
+            yield from bases_of(kind)[:-1]
 
     def _seen_among(self, loaded: Mapping[str, object]) -> set[str]:
         """The names of those modules of which code has started. Nearly all are the same each time, in a thousand programs."""
@@ -171,7 +170,7 @@ class StartedCode:
 
         Args:
             for_certain: whether to look at all classes too, which takes milliseconds where there are thousands; otherwise that is
-                done the first two times, and then the 8th, the 64th and so on.
+                done the first time, and then the 8th, the 64th and so on.
         """
         names = self.names
         names.check_values()

@@ -104,8 +104,9 @@ class Watchdog:
                 continue
             if waiting is not before:
                 started, cpu = monotonic(), process_time()
-            owner, switches = turns.owner, _sleeps(turns.owner)
-            now = (turns.point, owner, switches)
+            owner, point = turns.owner, turns.point
+            still = waiting is before and (point, owner) == last[:2]  # else it has moved, and need not be looked at: most polls
+            now = (point, owner, switches := _sleeps(owner) if still else -1)
             asleep = switches >= 0 and owner is turns.awake and not turns.idle
             polls = polls + 1 if now == last and asleep else 0
             moved = (monotonic(), process_time()) if now[:2] != last[:2] else moved
