@@ -307,6 +307,7 @@ class Gilcheck:
         timeout: float | None = None,
         seed: int | None = None,
         include: Sequence[str | ModuleType] | str | ModuleType | None = None,
+        settings: Any = None,
         program: Sequence[tuple[Any, ...]] | None = None,
         replay: str | None = None,
         name: str | None = None,
@@ -331,11 +332,12 @@ class Gilcheck:
                 as soon as it can, for a design in which others see that it waits.
             only: ``"errors"``: results that no order gives are noted, and no failure; for a class that promises nothing.
             threads: of each program, 2 or 3.
-            examples: programs that are drawn at most (200).
+            examples: programs that are drawn at most (``max_examples`` of the settings if that is not hypothesis' own 100; 200).
             budget: seconds for all of them (60).
             timeout: seconds of one run after which it hangs (5).
             seed: of what is drawn. With it, nothing depends on hypothesis' database.
             include: modules under test although they are the standard library's, or a tool's.
+            settings: of hypothesis, of which ``max_examples``, ``database`` and ``derandomize`` count (the profile that is loaded).
             program: one program in place of drawn ones: rows such as ``("before", "put", 1)``, ``(1, "get")`` and
                 ``("after", "size")``.
             replay: the token of an earlier failure, to be followed instead of a search.

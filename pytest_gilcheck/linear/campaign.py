@@ -87,8 +87,9 @@ class Campaign:
         self._way: list[str] = []
         subject = bench.subject
         name = f"{getattr(subject.make, '__module__', '')}.{getattr(subject.make, '__qualname__', '')}.{subject.name}"
+        self._settings = plan.settings or settings()
         self._digest = hashlib.sha1(name.encode()).digest()
-        self._kept = KeptFailures(None if plan.seeded else settings().database, self._digest)
+        self._kept = KeptFailures(None if plan.seeded else self._settings.database, self._digest)
 
     @property
     def pairs(self) -> list[frozenset[OperationKind]]:
@@ -157,8 +158,8 @@ class Campaign:
 
         more: dict[str, Any] = {"database": None} if self.plan.seeded else {}
         chosen: Any = settings(
-            settings(), max_examples=examples, deadline=None, phases=tuple(phases), report_multiple_bugs=False, print_blob=False,
-            suppress_health_check=list(HealthCheck), derandomize=False, **more,
+            self._settings, max_examples=examples, deadline=None, phases=tuple(phases), report_multiple_bugs=False,
+            print_blob=False, suppress_health_check=list(HealthCheck), derandomize=False, backend="hypothesis", **more,
         )  # fmt: skip
         # All tests made here would share one entry of hypothesis' database without this.
         property_._hypothesis_internal_add_digest = self._digest  # type: ignore[attr-defined]

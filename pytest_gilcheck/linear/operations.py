@@ -92,7 +92,7 @@ class InLane(NamedTuple):
     operation: DrawnOperation
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class DrawnProgram:
     """One program.
 
@@ -130,6 +130,9 @@ class DrawnProgram:
         before, *threads, after = ("; ".join(map(str, lane)) for lane in self.lanes)
         made = f"({', '.join(map(repr, self.init))})"
         return " | ".join(filter(None, [f"{made} {before}".strip(), " || ".join(threads), after]))
+
+    def __repr__(self) -> str:
+        return self.text
 
     @property
     def size(self) -> tuple[int, int, int]:
