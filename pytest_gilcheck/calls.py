@@ -293,6 +293,7 @@ class Gilcheck:
         *,
         init: Sequence[Any] | None = None,
         ops: Mapping[str, Any] | None = None,
+        values: Mapping[str, Sequence[Any]] | None = None,
         model: Callable[..., Any] | None = None,
         roles: Mapping[str, Sequence[str]] | None = None,
         alone: Sequence[str] | None = None,
@@ -321,6 +322,8 @@ class Gilcheck:
             init: for each argument of ``make`` a strategy of hypothesis', or a list of values.
             ops: for each operation a list of these for its arguments, or a mapping by parameter; ``(function, list)`` calls the
                 function with the object. By default the public methods and properties, with values by names and type hints.
+            values: lists of values by the name of a parameter, for every operation and the constructor; they go before those that
+                are inferred.
             model: a simpler class with the same operations, which says what is right; by default the class itself.
             roles: the operations of each role; each role is one thread.
             alone: operations that never overlap others.

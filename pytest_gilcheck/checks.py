@@ -395,6 +395,7 @@ LINEARIZABLE = Check(
         Argument(
             "ops", _MAPPING, "operations by name, each with a list of strategies or values for its arguments (public methods)"
         ),
+        Argument("values", _MAPPING, "values by the name of a parameter, for operations and the constructor, before inferred ones"),
         Argument("model", FUNCTION, "a simpler class with the same operations, which says what is right (the class itself)"),
         Argument("roles", _MAPPING, "the operations of each role by its name; each role is one thread (every thread does all)"),
         Argument("alone", _NAMES, "operations that never overlap others"),

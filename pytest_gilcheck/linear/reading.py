@@ -37,12 +37,13 @@ def subject_of(work: Any, name: str | None, given: Arguments) -> Subject:
     threads = given.get("threads", 2)
     if isinstance(work, type) and issubclass(work, ConcurrentMachine):
         return _of_machine(work, name, given, threads)
+    known = {name: _known_values(name, each, given) for name, each in given.get("values", {}).items()}
     init = tuple(_strategy(each, f"init[{index}]", given) for index, each in enumerate(given.get("init", ())))
     if "init" not in given:
-        init = _inferred_init(work, given)
+        init = _inferred_init(work, given, known)
     made = _made(work, init, given)
     cls = work if isinstance(work, type) else type(made)
-    found = inferred.inferred(cls, _from_values)
+    found = inferred.inferred(cls, _from_values, known)
     kinds = found.kinds if "ops" not in given else [_given_kind(op, each, cls, given) for op, each in given["ops"].items()]
     if "ops" in given:
         found.left_out.clear()
@@ -66,7 +67,7 @@ def subject_of(work: Any, name: str | None, given: Arguments) -> Subject:
 
 
 def _of_machine(cls: type[ConcurrentMachine], name: str | None, given: Arguments, threads: int) -> Subject:
-    for argument in ("init", "ops", "model", "roles", "final"):
+    for argument in ("init", "ops", "values", "model", "roles", "final"):
         if argument in given:
             raise given.refused(argument, f"nothing beside {cls.__name__}, whose rules, @role and invariants say so")
     try:
@@ -115,8 +116,14 @@ def _from_values(values: Sequence[Any]) -> st.SearchStrategy[Any]:
     return st.sampled_from(list(values))
 
 
-def _inferred_init(work: Any, given: Arguments) -> tuple[st.SearchStrategy[Any], ...]:
-    values = inferred.constructor_values(work)
+def _known_values(name: str, value: Any, given: Arguments) -> list[Any]:
+    if not isinstance(value, (list, tuple)) or not value:
+        raise given.refused("values", f"a list of values for each name of a parameter, and not for {name!r}", value)
+    return list(value)
+
+
+def _inferred_init(work: Any, given: Arguments, known: Mapping[str, list[Any]]) -> tuple[st.SearchStrategy[Any], ...]:
+    values = inferred.constructor_values(work, known)
     if isinstance(values, str):
         what = f"a class of which an object can be made, and nothing says what its parameter {values!r} takes: init=[st.just(...)]"
         raise given.refused("make", what, work)

@@ -7,7 +7,7 @@ from itertools import zip_longest
 from typing import Any
 
 from .copies import shown
-from .operations import DrawnOperation, DrawnProgram
+from .operations import DrawnOperation, DrawnProgram, value_text
 from .oracle import Outcome, Parts
 from .subject import Subject
 from .worker import LEFT_OUT, PENDING, RAISED, WEAK
@@ -55,7 +55,7 @@ def told_in_line(drawn: DrawnProgram, outcome: Outcome) -> str:
 def columns(subject: Subject, drawn: DrawnProgram, outcome: Outcome) -> list[str]:
     """A run in columns: what came first, the threads with their results, and what came after."""
     parts = Parts(*outcome)
-    made = f"{_NAME} = {subject.constructor}({', '.join(map(repr, drawn.init))})"
+    made = f"{_NAME} = {subject.constructor}({', '.join(map(value_text, drawn.init))})"
     first = "; ".join([made, *(operation.written(_NAME) for operation in drawn.lanes[0])])
     lanes = [
         [f"thread {index}", *_cells(operations, results)]
