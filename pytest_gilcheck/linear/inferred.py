@@ -15,6 +15,7 @@ from types import FunctionType
 from typing import Any
 
 from .operations import OperationKind
+from .result import IN_C
 from .values import needed, values_for
 
 _PROTOCOL = frozenset({"__getitem__", "__setitem__", "__delitem__", "__contains__", "__len__", "__iter__", "__bool__", "__call__"})
@@ -77,7 +78,6 @@ def inferred(cls: type, strategies: Strategies, known: Mapping[str, Sequence[Any
 
 
 _DATA = "data"
-IN_C = "in C, where no schedule switches"
 
 
 def _no_operation(name: str, member: Any) -> str:

@@ -19,6 +19,7 @@ from .drawing import simplest
 from .inferred import function_of
 from .machine import ConcurrentMachine
 from .operations import OperationKind, pairs_of
+from .result import IN_C
 from .subject import Subject
 
 _ONE = "a strategy, or a list of values to choose from"
@@ -94,7 +95,7 @@ def _of_machine(cls: type[ConcurrentMachine], name: str | None, given: Arguments
 
 def _untold(cls: type, kinds: Sequence[OperationKind], left_out: Mapping[str, str], threads: int) -> str:
     """Why nothing can be told of a class; empty if it can."""
-    if not any(kind.implemented for kind in kinds) and (kinds or all(why.startswith(inferred.IN_C) for why in left_out.values())):
+    if not any(kind.implemented for kind in kinds) and (kinds or all(why.startswith(IN_C) for why in left_out.values())):
         what = f"{cls.__name__} is in C, where no schedule switches, so it cannot be told"
         return f"{what}: on a free-threaded build, gilcheck.fuzz(mode='stress') runs it for real" if kinds or left_out else _NOTHING
     return "" if pairs_of(kinds, threads) else _NOTHING
@@ -125,9 +126,14 @@ def _known_values(name: str, value: Any, given: Arguments) -> list[Any]:
 def _inferred_init(work: Any, given: Arguments, known: Mapping[str, list[Any]]) -> tuple[st.SearchStrategy[Any], ...]:
     values = inferred.constructor_values(work, known)
     if isinstance(values, str):
-        what = f"a class of which an object can be made, and nothing says what its parameter {values!r} takes: init=[st.just(...)]"
+        what = f"a class of which an object can be made, and nothing says what its parameter {values!r} takes: {_advice(given)}"
         raise given.refused("make", what, work)
     return tuple(map(_from_values, values))
+
+
+def _advice(given: Arguments) -> str:
+    """How the arguments of the constructor are given, here."""
+    return "--init '(...)' or --from-tests TESTS" if given.source == "command line" else "init=[st.just(...)]"
 
 
 def _made(work: Callable[..., Any], init: tuple[Any, ...], given: Arguments) -> Any:
@@ -139,7 +145,8 @@ def _made(work: Callable[..., Any], init: tuple[Any, ...], given: Arguments) -> 
     try:
         return work(*map(simplest, init))
     except Exception as error:
-        what = f"a class of which an object can be made: it raised {type(error).__name__}: {error}; give it arguments by init=[...]"
+        raised = f"{type(error).__name__}: {error}"
+        what = f"a class of which an object can be made: it raised {raised}; give it arguments: {_advice(given)}"
         raise given.refused("make", what, work) from None
 
 
