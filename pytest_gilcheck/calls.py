@@ -293,6 +293,7 @@ class Gilcheck:
         *,
         init: Sequence[Any] | None = None,
         ops: Mapping[str, Any] | None = None,
+        values: Mapping[str, Sequence[Any]] | None = None,
         model: Callable[..., Any] | None = None,
         roles: Mapping[str, Sequence[str]] | None = None,
         alone: Sequence[str] | None = None,
@@ -307,6 +308,7 @@ class Gilcheck:
         timeout: float | None = None,
         seed: int | None = None,
         include: Sequence[str | ModuleType] | str | ModuleType | None = None,
+        settings: Any = None,
         program: Sequence[tuple[Any, ...]] | None = None,
         replay: str | None = None,
         name: str | None = None,
@@ -320,6 +322,8 @@ class Gilcheck:
             init: for each argument of ``make`` a strategy of hypothesis', or a list of values.
             ops: for each operation a list of these for its arguments, or a mapping by parameter; ``(function, list)`` calls the
                 function with the object. By default the public methods and properties, with values by names and type hints.
+            values: lists of values by the name of a parameter, for every operation and the constructor; they go before those that
+                are inferred.
             model: a simpler class with the same operations, which says what is right; by default the class itself.
             roles: the operations of each role; each role is one thread.
             alone: operations that never overlap others.
@@ -331,11 +335,12 @@ class Gilcheck:
                 as soon as it can, for a design in which others see that it waits.
             only: ``"errors"``: results that no order gives are noted, and no failure; for a class that promises nothing.
             threads: of each program, 2 or 3.
-            examples: programs that are drawn at most (200).
+            examples: programs that are drawn at most (``max_examples`` of the settings if that is not hypothesis' own 100; 200).
             budget: seconds for all of them (60).
             timeout: seconds of one run after which it hangs (5).
             seed: of what is drawn. With it, nothing depends on hypothesis' database.
             include: modules under test although they are the standard library's, or a tool's.
+            settings: of hypothesis, of which ``max_examples``, ``database`` and ``derandomize`` count (the profile that is loaded).
             program: one program in place of drawn ones: rows such as ``("before", "put", 1)``, ``(1, "get")`` and
                 ``("after", "size")``.
             replay: the token of an earlier failure, to be followed instead of a search.

@@ -382,6 +382,7 @@ _NAMES = Accepted(
     "a list of names",
     lambda value: isinstance(value, (list, tuple, set, frozenset)) and all(isinstance(each, str) for each in value),
 )
+_SETTINGS = Accepted("settings(...) of hypothesis", lambda value: hasattr(value, "max_examples") and hasattr(value, "derandomize"))
 _LIST = Accepted("a list", lambda value: isinstance(value, (list, tuple)), tuple)
 
 LINEARIZABLE = Check(
@@ -395,6 +396,7 @@ LINEARIZABLE = Check(
         Argument(
             "ops", _MAPPING, "operations by name, each with a list of strategies or values for its arguments (public methods)"
         ),
+        Argument("values", _MAPPING, "values by the name of a parameter, for operations and the constructor, before inferred ones"),
         Argument("model", FUNCTION, "a simpler class with the same operations, which says what is right (the class itself)"),
         Argument("roles", _MAPPING, "the operations of each role by its name; each role is one thread (every thread does all)"),
         Argument("alone", _NAMES, "operations that never overlap others"),
@@ -418,11 +420,12 @@ LINEARIZABLE = Check(
             "'errors': fail for exceptions and for what waits for ever alone; results that no order gives are noted (all)",
         ),
         Argument("threads", whole(2, 3), "threads of each program (2)", "threads"),
-        Argument("examples", whole(1), "programs that are drawn (200)", "programs"),
+        Argument("examples", whole(1), "programs that are drawn (max_examples of settings; 200)", "programs"),
         _budget("seconds for all programs (60)"),
         _timeout("seconds of one run after which it hangs (5)"),
         _SEED,
         Argument("include", ModuleNames(), "modules that are under test although they belong to the standard library or a tool"),
+        Argument("settings", _SETTINGS, "hypothesis' settings: max_examples, database and derandomize count (the loaded profile)"),
         Argument("program", _LIST, "one program in place of drawn ones: rows of a lane, an operation and its arguments"),
         Argument("replay", TOKEN, "the token of an earlier failure, to run that schedule instead of a search", setting=True),
     ),

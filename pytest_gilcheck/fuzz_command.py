@@ -35,6 +35,14 @@ def add_parser(commands: Any, run: Callable[..., int]) -> None:
     parser.add_argument(
         "--init", metavar="VALUES", help="arguments of the constructor, as a Python tuple: '(2,)' (default: inferred)"
     )
+    parser.add_argument(
+        "--from-tests",
+        metavar="TESTS",
+        help="run these tests once, and take the arguments that they pass to the class as values, by the name of the parameter",
+    )
+    parser.add_argument(
+        "--tests-timeout", type=number, metavar="SECONDS", default=120.0, help="end those tests after this time (default: 120)"
+    )
     parser.add_argument("--threads", type=integer, metavar="N", help="threads of each program, 2 or 3 (default: 2)")
     parser.add_argument("--examples", type=integer, metavar="N", help="programs that are drawn at most (default: 200)")
     parser.add_argument("--budget", type=number, metavar="SECONDS", help="seconds for all programs (default: 60)")
@@ -66,6 +74,12 @@ def run(
     given = {name: getattr(arguments, name) for name in (*_NUMBERS, "order", "only") if getattr(arguments, name) is not None}
     if arguments.init is not None:
         given["init"] = [[value] for value in _values(arguments.init)]
+    if arguments.from_tests is not None:
+        from .linear.from_tests import recorded
+
+        found = recorded(work, arguments.target, arguments.from_tests, arguments.tests_timeout, progress)
+        given["values"] = found.values
+        put(str(found))
     result = checks.runner.run(LINEARIZABLE, work, given, "command line", arguments.target, judged="exit status")
     if arguments.json is not None:
         evidence_files.write(Path(arguments.json), records, evidence_files.EvidenceRun(Path.cwd()), UNITS)

@@ -155,7 +155,7 @@ class Bench:
         if look is None:
             return None if self.subject.model is not None or self.timed else copies.public_state(target)
         try:
-            return copies.copied(copies.used_up(look(target)))
+            return copies.copied(copies.used_up(look(target)), target)
         except SetupStuck:
             return PENDING
         except Exception as error:

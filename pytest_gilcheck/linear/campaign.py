@@ -28,7 +28,7 @@ from .operations import DrawnOperation, DrawnProgram, OperationKind, overlapping
 from .plan import SCHEDULES, LinearPlan
 from .smaller import along, smaller
 
-_OF_MISSING, _MOST_OF_MISSING = 4, 200  # examples for each pair that has not overlapped
+_FEWEST_OF_MISSING, _ROUNDS_IN_VAIN = 4, 2  # examples of a round for pairs that have not overlapped
 
 
 class NotLinearizable(AssertionError):
@@ -87,8 +87,9 @@ class Campaign:
         self._way: list[str] = []
         subject = bench.subject
         name = f"{getattr(subject.make, '__module__', '')}.{getattr(subject.make, '__qualname__', '')}.{subject.name}"
+        self._settings = plan.settings or settings()
         self._digest = hashlib.sha1(name.encode()).digest()
-        self._kept = KeptFailures(None if plan.seeded else settings().database, self._digest)
+        self._kept = KeptFailures(None if plan.seeded else self._settings.database, self._digest)
 
     @property
     def pairs(self) -> list[frozenset[OperationKind]]:
@@ -106,13 +107,22 @@ class Campaign:
         found = self._drawn(self.plan.examples, None)
         if self._again is not None:
             return self._again
-        if found is None and not self._over and (missing := set(self.missing)):
-            self._progress(f"{len(missing)} pairs have not overlapped")
-            found = self._drawn(min(_OF_MISSING * len(missing), _MOST_OF_MISSING), missing.__contains__)
+        if found is None:
+            found = self._of_missing_pairs()
         if found is None:
             return None
         self._until = float("inf")  # the rest is bounded by numbers
         return self._smallest(found)
+
+    def _of_missing_pairs(self) -> Finding | None:
+        """Search programs of the pairs that have not overlapped, in rounds, until the last rounds have changed nothing."""
+        in_vain = 0
+        while not self._over and in_vain < _ROUNDS_IN_VAIN and (missing := set(self.missing)):
+            self._progress(f"{len(missing)} pairs have not overlapped")
+            if (found := self._drawn(max(_FEWEST_OF_MISSING, len(missing)), missing.__contains__)) is not None:
+                return found
+            in_vain = in_vain + 1 if len(self.missing) == len(missing) else 0
+        return None
 
     @property
     def _over(self) -> bool:
@@ -157,8 +167,8 @@ class Campaign:
 
         more: dict[str, Any] = {"database": None} if self.plan.seeded else {}
         chosen: Any = settings(
-            settings(), max_examples=examples, deadline=None, phases=tuple(phases), report_multiple_bugs=False, print_blob=False,
-            suppress_health_check=list(HealthCheck), derandomize=False, **more,
+            self._settings, max_examples=examples, deadline=None, phases=tuple(phases), report_multiple_bugs=False,
+            print_blob=False, suppress_health_check=list(HealthCheck), derandomize=False, backend="hypothesis", **more,
         )  # fmt: skip
         # All tests made here would share one entry of hypothesis' database without this.
         property_._hypothesis_internal_add_digest = self._digest  # type: ignore[attr-defined]

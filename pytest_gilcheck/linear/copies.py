@@ -23,6 +23,7 @@ _NAMED = (type, FunctionType, BuiltinFunctionType, MethodType, ModuleType)
 _DEEPEST = 6
 _MOST_ITERATED = 50
 _TIME = ("name", "(a time)")
+_NOBODY, _OWN = object(), ("name", "(the object)")
 _DATES = tuple(("text", name) for name in ("datetime", "date", "time", "timedelta"))
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
 _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class that Python code has made, or a module in C that can be loaded twice
@@ -45,9 +46,15 @@ def used_up(value: Any) -> Any:
     return value
 
 
-def copied(value: Any, depth: int = 0) -> Any:
-    """A copy of a value in plain ones and tuples; objects that compare by identity as `ByIdentity`."""
+def copied(value: Any, own: object = _NOBODY, depth: int = 0) -> Any:
+    """A copy of a value in plain ones and tuples; objects that compare by identity as `ByIdentity`.
+
+    Args:
+        own: the object under test. A view of it, say, refers to it: what is in it then is no result of the operation.
+    """
     kind = type(value)
+    if value is own:
+        return _OWN
     if kind in _PLAIN:
         return value
     if kind is float:
@@ -55,27 +62,30 @@ def copied(value: Any, depth: int = 0) -> Any:
     if depth > _DEEPEST:
         return ("...", kind.__name__)
     if kind in _SEQUENCES:
-        return (kind.__name__, *[copied(each, depth + 1) for each in list(value)])
+        return (kind.__name__, *[copied(each, own, depth + 1) for each in list(value)])
     if kind in _MAPPINGS:
-        items = [(copied(key, depth + 1), copied(each, depth + 1)) for key, each in list(value.items())]
+        items = [(copied(key, own, depth + 1), copied(each, own, depth + 1)) for key, each in list(value.items())]
         return ("dict", *(items if kind is OrderedDict else sorted(items, key=_order)))
     if kind in _SETS:
-        return ("set", *sorted([_without_identity(copied(each, depth + 1)) for each in list(value)], key=repr))
+        return ("set", *sorted([_without_identity(copied(each, own, depth + 1)) for each in list(value)], key=repr))
     if isinstance(value, BaseException):
-        return (kind.__name__, *[_ADDRESS.sub("0x", each) if type(each) is str else copied(each, depth + 1) for each in value.args])
+        return (
+            kind.__name__,
+            *[_ADDRESS.sub("0x", each) if type(each) is str else copied(each, own, depth + 1) for each in value.args],
+        )
     if isinstance(value, tuple):  # a named one
-        return (kind.__name__, *[copied(each, depth + 1) for each in tuple.__iter__(value)])
+        return (kind.__name__, *[copied(each, own, depth + 1) for each in tuple.__iter__(value)])
     if isinstance(value, _NAMED):
         return ("name", getattr(value, "__qualname__", kind.__name__))
     compares: Any = kind.__eq__
-    return ByIdentity(value) if compares is object.__eq__ else _by_value(value, kind, depth)
+    return ByIdentity(value) if compares is object.__eq__ else _by_value(value, kind, own, depth)
 
 
-def _by_value(value: Any, kind: type, depth: int) -> Any:
+def _by_value(value: Any, kind: type, own: object, depth: int) -> Any:
     """A copy of an object that has an ``__eq__`` of its own."""
     attributes = state_of(value)
     if attributes:
-        return (kind.__name__, *[(name, copied(each, depth + 1)) for name, each in sorted(attributes.items())])
+        return (kind.__name__, *[(name, copied(each, own, depth + 1)) for name, each in sorted(attributes.items())])
     if kind.__flags__ & _HEAP_TYPE and isinstance(kind.__dict__.get("__repr__"), FunctionType):
         return ByIdentity(value)  # its text is made by code of the program
     return ("text", kind.__name__, _ADDRESS.sub("0x", repr(value)))
@@ -188,7 +198,7 @@ _TAGS = frozenset({"list", "tuple", "deque", "dict", "set", "name", "text", "obj
 
 def public_state(target: Any) -> Any:
     """The attributes without an underscore of an object that compare by value, copied: what is looked at in the end."""
-    copies = {name: copied(each) for name, each in state_of(target).items() if not name.startswith("_")}
+    copies = {name: copied(each, target) for name, each in state_of(target).items() if not name.startswith("_")}
     return ("dict", *[(name, copy) for name, copy in sorted(copies.items()) if not _holds_identities(copy)])
 
 

@@ -15,6 +15,7 @@ from types import FunctionType
 from typing import Any
 
 from .operations import OperationKind
+from .result import IN_C
 from .values import needed, values_for
 
 _PROTOCOL = frozenset({"__getitem__", "__setitem__", "__delitem__", "__contains__", "__len__", "__iter__", "__bool__", "__call__"})
@@ -52,8 +53,12 @@ def function_of(member: Any) -> Callable[..., Any] | None:
     return member if isinstance(member, FunctionType) else None
 
 
-def inferred(cls: type, strategies: Strategies) -> Inferred:
-    """The operations of a class, with strategies for their arguments."""
+def inferred(cls: type, strategies: Strategies, known: Mapping[str, Sequence[Any]]) -> Inferred:
+    """The operations of a class, with strategies for their arguments.
+
+    Args:
+        known: values that somebody gave, by the name of the parameter.
+    """
     found = Inferred()
     for name in dir(cls):
         if name.startswith("_") and name not in _PROTOCOL:
@@ -68,12 +73,11 @@ def inferred(cls: type, strategies: Strategies) -> Inferred:
             if why != _DATA:
                 found.left_out[name] = why
         else:
-            _add_method(found, name, member, strategies)
+            _add_method(found, name, member, strategies, known)
     return found
 
 
 _DATA = "data"
-IN_C = "in C, where no schedule switches"
 
 
 def _no_operation(name: str, member: Any) -> str:
@@ -92,10 +96,10 @@ def _no_operation(name: str, member: Any) -> str:
     return ""
 
 
-def _add_method(found: Inferred, name: str, member: Any, strategies: Strategies) -> None:
+def _add_method(found: Inferred, name: str, member: Any, strategies: Strategies, known: Mapping[str, Sequence[Any]]) -> None:
     function = function_of(member)
     assert function is not None, "the caller has looked"
-    given = values_of(function, skip=1)
+    given = values_of(function, 1, known)
     if isinstance(given, str):
         found.left_out[name] = f"no value for parameter {given!r}: ops={{{name!r}: {{{given!r}: st.sampled_from([...])}}}}"
         return
@@ -110,11 +114,14 @@ def _add_method(found: Inferred, name: str, member: Any, strategies: Strategies)
     )
 
 
-def values_of(function: Callable[..., Any], skip: int) -> tuple[list[Sequence[Any]], dict[str, Sequence[Any]]] | str:
+def values_of(
+    function: Callable[..., Any], skip: int, known: Mapping[str, Sequence[Any]]
+) -> tuple[list[Sequence[Any]], dict[str, Sequence[Any]]] | str:
     """Values for each parameter that a function needs, by position and by name; the name of one without any.
 
     Args:
         skip: parameters that are given already, such as ``self``.
+        known: values that somebody gave, by the name of the parameter.
     """
     try:
         parameters = list(inspect.signature(function).parameters.values())[skip:]
@@ -124,7 +131,7 @@ def values_of(function: Callable[..., Any], skip: int) -> tuple[list[Sequence[An
     positional: list[Sequence[Any]] = []
     named: dict[str, Sequence[Any]] = {}
     for each in needed(parameters):
-        values = values_for(each.name, hints.get(each.name))
+        values = known.get(each.name) or values_for(each.name, hints.get(each.name))
         if values is None:
             return str(each.name)
         if each.kind is each.KEYWORD_ONLY:
@@ -141,16 +148,16 @@ def _hints(function: Callable[..., Any]) -> Mapping[str, Any]:
         return {}
 
 
-def constructor_values(make: Callable[..., Any]) -> list[Sequence[Any]] | str:
+def constructor_values(make: Callable[..., Any], known: Mapping[str, Sequence[Any]]) -> list[Sequence[Any]] | str:
     """Values for each argument with which an object can be made; the name of a parameter without any."""
     function, skip = make, 0
     if isinstance(make, type):
         init = function_of(inspect.getattr_static(make, "__init__", None))
         if init is None:
             new = function_of(inspect.getattr_static(make, "__new__", None))
-            return [] if new is None else _only_positional(values_of(new, 1))
+            return [] if new is None else _only_positional(values_of(new, 1, known))
         function, skip = init, 1
-    return _only_positional(values_of(function, skip))
+    return _only_positional(values_of(function, skip, known))
 
 
 def _only_positional(given: tuple[list[Sequence[Any]], dict[str, Sequence[Any]]] | str) -> list[Sequence[Any]] | str:

@@ -17,6 +17,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine
 
 from .bundles import Earlier
 from .copies import copied, state_of
+from .of_hypothesis import of_test_case
 from .operations import OperationKind
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -35,14 +36,20 @@ def role(name: str) -> Callable[[F], F]:
 
 
 class _AsTest:
-    """A descriptor that gives a class of tests for each class of machines."""
+    """A descriptor that gives a class of tests for each class of machines, always the same: decorators may set something on it."""
+
+    def __init__(self) -> None:
+        self._made: dict[type, type] = {}
 
     def __get__(self, machine: object, cls: type[ConcurrentMachine]) -> type:
-        def test_concurrently(self: object, gilcheck: Any) -> None:
+        def test_concurrently(case: object, gilcheck: Any) -> None:
             __tracebackhide__ = True
-            gilcheck.linearizable(cls, **cls.options).assert_holds()
+            gilcheck.linearizable(cls, **{**of_test_case(type(case)), **cls.options}).assert_holds()
 
-        return type(f"{cls.__name__}.TestCase", (), {"test_concurrently": test_concurrently, "__module__": cls.__module__})
+        if cls not in self._made:
+            namespace = {"test_concurrently": test_concurrently, "settings": None, "__module__": cls.__module__}
+            self._made[cls] = type(f"{cls.__name__}.TestCase", (), namespace)
+        return self._made[cls]
 
 
 class ConcurrentMachine(RuleBasedStateMachine):

@@ -6,10 +6,12 @@ they have ended. So to move an operation out of a thread is to change one number
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations_with_replacement
+from types import FunctionType
 from typing import Any, NamedTuple
 
 BEFORE = 0
@@ -18,6 +20,16 @@ _WRITTEN = {
     "__getitem__": "{x}[{0}]", "__setitem__": "{x}[{0}] = {1}", "__delitem__": "del {x}[{0}]", "__contains__": "{0} in {x}",
     "__len__": "len({x})", "__iter__": "list({x})", "__bool__": "bool({x})", "__call__": "{x}({all})",
 }  # fmt: skip
+
+
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+
+
+def value_text(value: Any) -> str:
+    """An argument as it is written in Python, without addresses: the text of a program is the same in every process."""
+    if isinstance(value, (type, FunctionType)):
+        return value.__qualname__
+    return _ADDRESS.sub("", repr(value))
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +85,7 @@ class DrawnOperation(NamedTuple):
 
     def written(self, target: str) -> str:
         """The call in Python, on an object of this name; an empty name for the call alone."""
-        values = [*map(repr, self.arguments), *(f"{name}={value!r}" for name, value in self.named)]
+        values = [*map(value_text, self.arguments), *(f"{name}={value_text(value)}" for name, value in self.named)]
         name = self.kind.name
         if target and not self.kind.by_user and name in _WRITTEN:
             return _WRITTEN[name].format(*values, x=target, all=", ".join(values))
@@ -92,7 +104,7 @@ class InLane(NamedTuple):
     operation: DrawnOperation
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class DrawnProgram:
     """One program.
 
@@ -128,8 +140,11 @@ class DrawnProgram:
     def text(self) -> str:
         """The program in one line, by which it is known."""
         before, *threads, after = ("; ".join(map(str, lane)) for lane in self.lanes)
-        made = f"({', '.join(map(repr, self.init))})"
+        made = f"({', '.join(map(value_text, self.init))})"
         return " | ".join(filter(None, [f"{made} {before}".strip(), " || ".join(threads), after]))
+
+    def __repr__(self) -> str:
+        return self.text
 
     @property
     def size(self) -> tuple[int, int, int]:

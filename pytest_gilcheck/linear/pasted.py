@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from .operations import DrawnProgram, InLane
+from collections.abc import Iterator
+from types import FunctionType
+
+from .operations import DrawnProgram, InLane, value_text
 from .subject import Subject
 
 _LANES = {0: "before"}
@@ -15,7 +18,9 @@ def test_of(subject: Subject, drawn: DrawnProgram, token: str) -> str:
     if "<" in make:
         make, module = "make_object", ""
         notes.append("    # make_object: the function that makes the object in the test that failed")
-    imports = [] if module in ("", "__main__", "builtins") else [f"from {module} import {make.partition('.')[0]}", "", ""]
+    named = {(module, make.partition(".")[0]), *_names(drawn)}
+    imports = [f"from {where} import {what}" for where, what in sorted(named) if where not in ("", "__main__", "builtins")]
+    imports += ["", ""] if imports else []
     name = "".join(each.lower() if each.isalnum() else "_" for each in subject.constructor).strip("_") or "class"
     threads = f"threads={subject.threads}, " if subject.threads != 2 else ""
     own = [kind for kind in subject.kinds if kind.by_user]
@@ -34,11 +39,21 @@ def test_of(subject: Subject, drawn: DrawnProgram, token: str) -> str:
     )  # fmt: skip
 
 
+def _names(drawn: DrawnProgram) -> Iterator[tuple[str, str]]:
+    """The functions and classes among the arguments, by module and name."""
+    operations = [step.operation for step in drawn.steps]
+    arguments = [value for each in operations for value in (*each.arguments, *dict(each.named).values())]
+    for value in (*drawn.init, *arguments):
+        if isinstance(value, (type, FunctionType)) and "<" not in value.__qualname__:
+            yield value.__module__, value.__qualname__.partition(".")[0]
+
+
 def _values(drawn: DrawnProgram) -> str:
-    return f"init=[{', '.join(f'[{each!r}]' for each in drawn.init)}], " if drawn.init else ""
+    return f"init=[{', '.join(f'[{value_text(each)}]' for each in drawn.init)}], " if drawn.init else ""
 
 
 def _row(step: InLane, drawn: DrawnProgram) -> str:
     lane = "after" if step.lane == drawn.after else _LANES.get(step.lane, step.lane)
-    values = [repr(lane), repr(step.operation.kind.name), *map(repr, step.operation.arguments)]
-    return f"({', '.join([*values, *([repr(dict(step.operation.named))] if step.operation.named else [])])})"
+    values = [repr(lane), repr(step.operation.kind.name), *map(value_text, step.operation.arguments)]
+    named = ", ".join(f"{name!r}: {value_text(value)}" for name, value in step.operation.named)
+    return f"({', '.join([*values, *([f'{{{named}}}'] if named else [])])})"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from ..core.arguments import Arguments
 from ..engine.schedule import Token
 from ..search.plan import given_seed, given_token
+from .of_hypothesis import examples_of, seed_of, settings_of
 
 DEFAULT_EXAMPLES = 200
 DEFAULT_BUDGET = 60.0
@@ -28,6 +30,7 @@ class LinearPlan:
         seeded: whether the user gave the seed; then nothing depends on what earlier campaigns have left.
         include: modules that are under test although they would not be, by name.
         replay: the token of an earlier failure, of which the program is given or in hypothesis' database.
+        settings: of hypothesis, for what the other arguments do not say.
     """
 
     examples: int = DEFAULT_EXAMPLES
@@ -37,6 +40,7 @@ class LinearPlan:
     seeded: bool = False
     include: tuple[str, ...] = ()
     replay: Token | None = None
+    settings: Any = None
 
 
 def plan(given: Arguments) -> LinearPlan:
@@ -45,12 +49,15 @@ def plan(given: Arguments) -> LinearPlan:
     Raises:
         BadValue: a damaged token.
     """
+    chosen = settings_of(given)
+    seed = given_seed(given) if "seed" in given else seed_of(chosen)
     return LinearPlan(
-        examples=given.get("examples", DEFAULT_EXAMPLES),
+        examples=given.get("examples", examples_of(chosen, DEFAULT_EXAMPLES)),
         budget=given.time("budget", DEFAULT_BUDGET),
         timeout=given.time("timeout", DEFAULT_TIMEOUT),
-        seed=given_seed(given),
-        seeded="seed" in given,
+        seed=given_seed(given) if seed is None else seed,
+        seeded=seed is not None,
         include=given.get("include", ()),
         replay=given_token(given),
+        settings=chosen,
     )

@@ -19,6 +19,7 @@ from .drawing import simplest
 from .inferred import function_of
 from .machine import ConcurrentMachine
 from .operations import OperationKind, pairs_of
+from .result import IN_C
 from .subject import Subject
 
 _ONE = "a strategy, or a list of values to choose from"
@@ -37,12 +38,13 @@ def subject_of(work: Any, name: str | None, given: Arguments) -> Subject:
     threads = given.get("threads", 2)
     if isinstance(work, type) and issubclass(work, ConcurrentMachine):
         return _of_machine(work, name, given, threads)
+    known = {name: _known_values(name, each, given) for name, each in given.get("values", {}).items()}
     init = tuple(_strategy(each, f"init[{index}]", given) for index, each in enumerate(given.get("init", ())))
     if "init" not in given:
-        init = _inferred_init(work, given)
+        init = _inferred_init(work, given, known)
     made = _made(work, init, given)
     cls = work if isinstance(work, type) else type(made)
-    found = inferred.inferred(cls, _from_values)
+    found = inferred.inferred(cls, _from_values, known)
     kinds = found.kinds if "ops" not in given else [_given_kind(op, each, cls, given) for op, each in given["ops"].items()]
     if "ops" in given:
         found.left_out.clear()
@@ -66,7 +68,7 @@ def subject_of(work: Any, name: str | None, given: Arguments) -> Subject:
 
 
 def _of_machine(cls: type[ConcurrentMachine], name: str | None, given: Arguments, threads: int) -> Subject:
-    for argument in ("init", "ops", "model", "roles", "final"):
+    for argument in ("init", "ops", "values", "model", "roles", "final"):
         if argument in given:
             raise given.refused(argument, f"nothing beside {cls.__name__}, whose rules, @role and invariants say so")
     try:
@@ -93,7 +95,7 @@ def _of_machine(cls: type[ConcurrentMachine], name: str | None, given: Arguments
 
 def _untold(cls: type, kinds: Sequence[OperationKind], left_out: Mapping[str, str], threads: int) -> str:
     """Why nothing can be told of a class; empty if it can."""
-    if not any(kind.implemented for kind in kinds) and (kinds or all(why.startswith(inferred.IN_C) for why in left_out.values())):
+    if not any(kind.implemented for kind in kinds) and (kinds or all(why.startswith(IN_C) for why in left_out.values())):
         what = f"{cls.__name__} is in C, where no schedule switches, so it cannot be told"
         return f"{what}: on a free-threaded build, gilcheck.fuzz(mode='stress') runs it for real" if kinds or left_out else _NOTHING
     return "" if pairs_of(kinds, threads) else _NOTHING
@@ -115,12 +117,23 @@ def _from_values(values: Sequence[Any]) -> st.SearchStrategy[Any]:
     return st.sampled_from(list(values))
 
 
-def _inferred_init(work: Any, given: Arguments) -> tuple[st.SearchStrategy[Any], ...]:
-    values = inferred.constructor_values(work)
+def _known_values(name: str, value: Any, given: Arguments) -> list[Any]:
+    if not isinstance(value, (list, tuple)) or not value:
+        raise given.refused("values", f"a list of values for each name of a parameter, and not for {name!r}", value)
+    return list(value)
+
+
+def _inferred_init(work: Any, given: Arguments, known: Mapping[str, list[Any]]) -> tuple[st.SearchStrategy[Any], ...]:
+    values = inferred.constructor_values(work, known)
     if isinstance(values, str):
-        what = f"a class of which an object can be made, and nothing says what its parameter {values!r} takes: init=[st.just(...)]"
+        what = f"a class of which an object can be made, and nothing says what its parameter {values!r} takes: {_advice(given)}"
         raise given.refused("make", what, work)
     return tuple(map(_from_values, values))
+
+
+def _advice(given: Arguments) -> str:
+    """How the arguments of the constructor are given, here."""
+    return "--init '(...)' or --from-tests TESTS" if given.source == "command line" else "init=[st.just(...)]"
 
 
 def _made(work: Callable[..., Any], init: tuple[Any, ...], given: Arguments) -> Any:
@@ -132,7 +145,8 @@ def _made(work: Callable[..., Any], init: tuple[Any, ...], given: Arguments) -> 
     try:
         return work(*map(simplest, init))
     except Exception as error:
-        what = f"a class of which an object can be made: it raised {type(error).__name__}: {error}; give it arguments by init=[...]"
+        raised = f"{type(error).__name__}: {error}"
+        what = f"a class of which an object can be made: it raised {raised}; give it arguments: {_advice(given)}"
         raise given.refused("make", what, work) from None
 
 

@@ -11,6 +11,7 @@ from ..core.interpreter import Interpreter
 from ..core.verdict import Judged, Verdict
 
 GIL_MASKED = "GIL-MASKED"
+IN_C = "in C, where no schedule switches"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,8 +113,15 @@ class LinearizableResult(Judged):
         lines.append(f"  searched    {self.coverage}; in {self.seconds:.2g} s; seed {self.seed}")
         if self.replays[1]:
             lines.append(f"  replayed    {self.replays[0]} of {self.replays[1]}")
-        lines += [f"  not called  {name}: {why}" for name, why in self.left_out]
+        lines += [f"  not called  {line}" for line in _not_called(self.left_out)]
         lines += [f"  note        {note}" for note in self.notes]
         if self.pasted:
             lines += ["  as a test of its own:", "", *(f"    {line}" for line in self.pasted.splitlines())]
         return "\n".join(lines)
+
+
+def _not_called(left_out: Sequence[tuple[str, str]]) -> list[str]:
+    """The members that are no operations, a line each, with the reason; those in C in one line."""
+    in_c = [(name, why) for name, why in left_out if why.startswith(IN_C)]
+    lines = [f"{', '.join(name for name, _ in in_c)}: {in_c[0][1]}"] if in_c else []
+    return [*lines, *(f"{name}: {why}" for name, why in left_out if not why.startswith(IN_C))]

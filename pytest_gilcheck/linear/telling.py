@@ -7,12 +7,13 @@ from itertools import zip_longest
 from typing import Any
 
 from .copies import shown
-from .operations import DrawnOperation, DrawnProgram
+from .operations import DrawnOperation, DrawnProgram, value_text
 from .oracle import Outcome, Parts
 from .subject import Subject
 from .worker import LEFT_OUT, PENDING, RAISED, WEAK
 
 _MOST_ALLOWED = 5
+_LONGEST, _LAST = 160, 40  # characters of a value, and of its end where it is longer
 _NAME = "x"
 
 
@@ -24,11 +25,16 @@ def result_shown(result: Any) -> str:
         return "is left out: there is no earlier result"
     if result[0] == WEAK:
         return "(not compared)"
-    return f"raises {shown(result[1])}" if result[0] == RAISED else f"-> {shown(result[1])}"
+    return f"raises {_clipped(result[1])}" if result[0] == RAISED else f"-> {_clipped(result[1])}"
+
+
+def _clipped(copy: Any) -> str:
+    text = shown(copy)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - _LAST - 3]}...{text[-_LAST:]}"
 
 
 def _final_shown(final: Any) -> str:
-    return f"raises {shown(final[1])}" if type(final) is tuple and final[:1] == (RAISED,) else shown(final)
+    return f"raises {_clipped(final[1])}" if type(final) is tuple and final[:1] == (RAISED,) else _clipped(final)
 
 
 def _cells(operations: Sequence[DrawnOperation], results: Sequence[Any]) -> list[str]:
@@ -55,7 +61,7 @@ def told_in_line(drawn: DrawnProgram, outcome: Outcome) -> str:
 def columns(subject: Subject, drawn: DrawnProgram, outcome: Outcome) -> list[str]:
     """A run in columns: what came first, the threads with their results, and what came after."""
     parts = Parts(*outcome)
-    made = f"{_NAME} = {subject.constructor}({', '.join(map(repr, drawn.init))})"
+    made = f"{_NAME} = {subject.constructor}({', '.join(map(value_text, drawn.init))})"
     first = "; ".join([made, *(operation.written(_NAME) for operation in drawn.lanes[0])])
     lanes = [
         [f"thread {index}", *_cells(operations, results)]

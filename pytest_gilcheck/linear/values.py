@@ -34,10 +34,12 @@ _BY_NAME = (
     (re.compile(r"(^|_)(maxsize|capacity|size|limit|count)$"), _SIZES),
     (re.compile(r"(^|_)(index|idx|i|pos|position|offset)$"), (0, 1)),
     (re.compile(r"(^|_)(ttl|timeout|seconds|delay|interval|period|expire|expires)$"), (10, 1)),
-    (re.compile(r"(^|_)(key|name|field|topic|id|uid|tag|label|user|path|channel|event|prefix)$"), _KEYS),
+    (re.compile(r"(^|_)(key|name|field|topic|id|uid|tag|label|user|path|channel|event|prefix|string|str|text|word|line|section|option|param|attr|attribute|"
+                r"group|category)$"), _KEYS),
     (re.compile(r"(^|_)(keys|names)$"), (["a"], ["a", "b"])),
     (re.compile(r"(^|_)(func|function|fn|callback|factory|callable|handler|listener|creator|loader|make)$"), _FUNCTIONS),
     (re.compile(r"(^|_)(values|items|elements|iterable|sequence|seq|data_list|args)$"), ([1], [1, 2])),
+    (re.compile(r"(^|_)(mapping|dict|dictionary|kwargs|kwds)$"), ({"a": 1}, {"a": 2, "b": 1})),
     (re.compile(r"(^|_)(value|val|item|v|x|y|obj|object|elem|element|data|msg|message|task|priority|node|entry|default|arg|result|job)$"),
      _ITEMS),
 )  # fmt: skip

@@ -89,11 +89,11 @@ def perform(run: Run, operation: DrawnOperation, bundles: Bundles) -> tuple[Any,
             put(value, kind.targets, bundles)
         if kind.weak:
             return (WEAK,)
-        return (RETURNED, copies.copied(copies.used_up(value)))
+        return (RETURNED, copies.copied(copies.used_up(value), target))
     except (Abort, SetupStuck, Uncontrolled):  # of the engine, which ends this run
         raise
     except BaseException as error:
-        return (RAISED, copies.copied(error))
+        return (RAISED, copies.copied(error, target))
 
 
 def do_each(run: Run, index: int, operations: tuple[DrawnOperation, ...], between: Callable[[], None] | None) -> None:

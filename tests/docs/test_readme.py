@@ -18,12 +18,13 @@ SNIPPETS = {  # each once, with the first page that shows it
     block: page for page in reversed(PAGES) for block in re.findall(r"^```python\n(.*?)^```", PAGES[page], re.DOTALL | re.MULTILINE)
 }
 BY_DEFAULT = ("test_export_scales", "test_hashing_lets_others_run")
+NAME = re.compile(r"def (test_\w+)|^(test_\w+|Test\w+) = ", re.MULTILINE)  # a test is also what `linearizable` returns
 TESTS = [
     pytest.param(block, id=f"{SNIPPETS[block]}-{name[0]}", marks=() if name[0] in BY_DEFAULT else pytest.mark.slow)
     for block in SNIPPETS
-    if (name := re.findall(r"def (test_\w+)", block))
+    if (name := [found[1] or found[2] for found in NAME.finditer(block)])
 ]
-PROGRAMS = [pytest.param(block, id=f"{SNIPPETS[block]}-{block.splitlines()[0]}") for block in SNIPPETS if "def test_" not in block]
+PROGRAMS = [pytest.param(block, id=f"{SNIPPETS[block]}-{block.splitlines()[0]}") for block in SNIPPETS if not NAME.search(block)]
 LONGEST_README = 150  # lines
 ALONE = ("-p", "no:cacheprovider", "-p", "gilcheck")  # and no other plugin that happens to be installed
 

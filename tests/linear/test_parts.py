@@ -118,7 +118,7 @@ class Inferable:
 
 
 def test_operations_are_inferred_and_what_is_not_is_listed_with_the_line_to_write():
-    found = inferred(Inferable, tuple)
+    found = inferred(Inferable, tuple, {})
     by_name = {kind.name: kind for kind in found.kinds}
     assert set(by_name) == {"full", "put", "coloured", "__getitem__", "__len__"}
     assert by_name["full"].is_property

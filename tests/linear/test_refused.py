@@ -3,6 +3,7 @@
 import random
 import threading
 from collections import deque
+from collections.abc import ItemsView, Mapping
 from functools import partial
 
 import pytest
@@ -162,3 +163,45 @@ def test_only_errors_leaves_results_as_a_note():
     assert found.verdict == "holds"
     assert any("not atomic" in note for note in found.notes)
     assert judged(Stack, only="errors", examples=200).cause == "exception"
+
+
+class Pairs(Mapping):
+    """Two attributes that change together, under a lock; a view refers to the object."""
+
+    def __init__(self):
+        self._key, self._value, self._lock = 0, 0, threading.Lock()
+
+    def put(self, value):
+        with self._lock:
+            self._key = value
+            self._value = value
+
+    def __getitem__(self, key):
+        with self._lock:
+            return self._value if key == self._key else None
+
+    def __iter__(self):
+        return iter([self._key])
+
+    def __len__(self):
+        return 1
+
+    def view(self):
+        return ItemsView(self)
+
+    def pair(self):
+        return (self._key, self._value)
+
+
+def test_what_is_in_the_object_while_a_view_of_it_is_returned_is_no_result():
+    given = {"judge": False, "seed": 1, "examples": 20}
+    assert gilcheck.linearizable(Pairs, ops={"put": [[1, 2]], "view": []}, **given).verdict == "holds"
+    assert gilcheck.linearizable(Pairs, ops={"put": [[1, 2]], "pair": []}, **given).verdict == "violated"
+
+
+@pytest.mark.slow
+def test_the_pairs_of_a_class_with_many_methods_overlap_without_more_examples():
+    wide = type("Wide", (), {f"call{number}": lambda self: setattr(self, "last", 1) for number in range(26)})
+    result = gilcheck.linearizable(wide, judge=False, seed=1, budget=1000)
+    assert result.verdict == "holds"
+    assert result.overlapped == result.pairs == 351
