@@ -15,7 +15,7 @@ from ..search.explorer import Explorer
 from ..search.harness import explorer_for
 from ..search.plan import FuzzPlan
 from .contended import Thing, things_of
-from .harmless import is_in_code
+from .harmless import Harmless, is_in_code
 
 _CLOCK = CLOCK_READING.name  # each client reads it for itself
 
@@ -73,14 +73,15 @@ def _told(record: _Record) -> Footprint:
 
 
 def _recorded(explorer: Explorer, until: float) -> _Record:
-    trace = Trace(explorer.engine, focusing=True, until=until)
+    trace, harmless = Trace(explorer.engine, focusing=True, until=until), Harmless()
+    explorer.prepared = harmless.look
     with trace:
         run, failure = explorer.follow(Schedule(), recording=True)
     if failure is not None:
         return _Record(failure.message)
     if trace.gave_up or run.unreported:
         return _Record("its record takes too long")
-    things, unplaced = things_of(trace)
+    things, unplaced = things_of(trace, harmless)
     unknown = [what for point, what in trace.not_known.items() if not _is_harmless(trace, point, what)]
     return _Record("", things, _in_words(unknown[0]) if unknown else unplaced, trace.shares())
 
