@@ -7,6 +7,7 @@ from types import CodeType
 from typing import NamedTuple
 
 from ..core.clocks import monotonic
+from ..engine.bytecode.code_facts import instruction_at
 from ..engine.program import Program
 from ..engine.running.turns import CLOCK_READING
 from ..engine.schedule import Schedule
@@ -86,10 +87,24 @@ def _recorded(explorer: Explorer, until: float) -> _Record:
     return _Record("", things, _in_words(unknown[0]) if unknown else unplaced, trace.shares())
 
 
-def _is_harmless(trace: Trace, point: int, unknown: object) -> bool:
+def _is_harmless(trace: Trace, point: int, unknown: str | tuple[CodeType, int]) -> bool:
     """Whether nothing follows from not knowing this. What a finalizer does makes steps of its own, where an object ends."""
     access = trace.accesses.get(point)
-    return (access is not None and access.kind == "end") or unknown == _CLOCK or is_in_code(trace.spots.get(point))
+    ends = access is not None and access.kind == "end"
+    return ends or unknown == _CLOCK or is_in_code(trace.spots.get(point)) or _goes_on(trace, point, unknown)
+
+
+def _goes_on(trace: Trace, point: int, unknown: str | tuple[CodeType, int]) -> bool:
+    """Whether this is a call in C that goes on when the code that it has called ends, as ``rows.update(row for ...)`` does.
+
+    What it touches is known and counts for the steps of that code; only when it does so is not.
+    """
+    spot = trace.spots.get(point)
+    if isinstance(unknown, str) or spot is None:
+        return False
+    if instruction_at(*unknown)[0] == "CALL_FUNCTION_EX":  # what is behind a star may be gone
+        return False
+    return spot[0] is not unknown[0] or spot[1] != unknown[1]
 
 
 def _in_words(unknown: str | tuple[CodeType, int]) -> str:

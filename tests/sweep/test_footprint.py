@@ -52,6 +52,7 @@ NOTHING = {
     "write to a standard stream": lambda: sys.stderr.write(""),
     "use a cache of the library": lambda: urllib.parse.urlsplit("http://a/b"),
     "use a cache of the library, by C": lambda: re.match("a+", "aa"),
+    "have C call code and go on": lambda: {}.update((number, number) for number in range(2)),
     "log": lambda: LOG.warning("x"),
     "read lines of source": lambda: linecache.getline(__file__, 1),
 }
@@ -61,6 +62,7 @@ SOMETHING = {
     "use a cache of their own": lambda: made_once("a"),
     "change the modules": lambda: sys.modules.pop("no such module", None),
     "append to a list": lambda: ROWS.append("x"),
+    "have C call code and go on with a table": lambda: TABLE.update((number, number) for number in range(2)),
     "change a logger": lambda: LOG.setLevel(30),
 }
 ROWS = []
