@@ -227,7 +227,7 @@ def _recorded(program: Program) -> tuple[SweepOutcome | None, str, Sequence[Thin
             found = footprint(program, _RECORD)
         except NotExplorable as error:
             return SweepOutcome.REFUSED, str(error), []
-        return (None, found.why, packed_things(found.things)) if found.why else (SweepOutcome.NOTHING, "", [])
+        return (None, found.why, packed_things(found.things)) if found.why else (SweepOutcome.NOTHING, ", ".join(found.in_c), [])
 
     try:
         answer = _in_a_fork(recorded, _RECORD)

@@ -17,6 +17,7 @@ from ..search.harness import explorer_for
 from ..search.plan import FuzzPlan
 from .contended import Thing, things_of
 from .harmless import Harmless, is_in_code
+from .in_c import modules_in_c
 
 _CLOCK = CLOCK_READING.name  # each client reads it for itself
 
@@ -27,10 +28,12 @@ class Footprint(NamedTuple):
     Attributes:
         why: the schedules have to be searched; empty if the clients share nothing that was seen.
         things: what they contend for (`contended`), if that is all known; else empty.
+        in_c: the modules of C code of which they call something.
     """
 
     why: str
     things: Sequence[Thing] = ()
+    in_c: Sequence[str] = ()
 
 
 def footprint(program: Program, limit: float) -> Footprint:
@@ -63,11 +66,12 @@ class _Record(NamedTuple):
     things: Sequence[Thing] = ()
     unknown: str = ""
     shares: bool = False  # it shows an object that both touch, whether it changes or not
+    in_c: Sequence[str] = ()
 
 
 def _told(record: _Record) -> Footprint:
     if record.failed or not (record.things or record.unknown):
-        return Footprint(record.failed)
+        return Footprint(record.failed, in_c=record.in_c)
     if not record.things:
         return Footprint(f"it is not known what {record.unknown} touches")
     return Footprint("its threads touch the same, and one changes it", () if record.unknown else record.things)
@@ -84,7 +88,7 @@ def _recorded(explorer: Explorer, until: float) -> _Record:
         return _Record("its record takes too long")
     things, unplaced = things_of(trace, harmless)
     unknown = [what for point, what in trace.not_known.items() if not _is_harmless(trace, point, what)]
-    return _Record("", things, _in_words(unknown[0]) if unknown else unplaced, trace.shares())
+    return _Record("", things, _in_words(unknown[0]) if unknown else unplaced, trace.shares(), modules_in_c(trace))
 
 
 def _is_harmless(trace: Trace, point: int, unknown: str | tuple[CodeType, int]) -> bool:
