@@ -28,7 +28,7 @@ from ..fuzz.isolated import isolated
 from ..fuzz.result import FuzzResult, NoClaim
 from ..search.plan import FuzzPlan
 from ..sweep.canary import broken
-from ..sweep.contended import Met, SearchedTest, Thing, packed_things, unpacked_things
+from ..sweep.contended import Met, Thing, packed_things, unpacked_things
 from ..sweep.footprint import footprint
 from ..sweep.swept import Failed, SweepOutcome, Swept
 from . import explanations
@@ -98,10 +98,7 @@ class WaitingFork:
         if "missed" in answer:
             raise CanaryMissed(answer["missed"])
         found = Swept.unpacked(answer["swept"])
-        if found.outcome in (SweepOutcome.HOLDS, SweepOutcome.BROKEN):
-            self._met.add(
-                SearchedTest(self._test, unpacked_things(answer["things"]), None if found.failed is None else found.failed.cause)
-            )
+        self._met.add(found, unpacked_things(answer["things"]))
         return found
 
     def end(self) -> None:
@@ -156,8 +153,8 @@ def _swept(item: pytest.Function, order: Order, met: Met) -> tuple[Swept, Sequen
                 return found(outcome, why), ()
             if order.token and (again := _replayed(program, order)) is not None:
                 return found(SweepOutcome.BROKEN, *again), things
-            if not order.token and (like := met.by(things)) is not None:
-                return found(SweepOutcome.MET, str(like), like=like.test), things
+            if not order.token and (instead := met.instead(things)) is not None:
+                return found(instead.outcome, instead.reason, like=instead.like), ()
             return found(*_searched(program, order.budget)), things
     except CanaryMissed:
         raise
@@ -224,7 +221,7 @@ def _recorded(program: Program) -> tuple[SweepOutcome | None, str, Sequence[Thin
             found = footprint(program, _RECORD)
         except NotExplorable as error:
             return SweepOutcome.REFUSED, str(error), []
-        return (None, found.why, packed_things(found.things)) if found.why else (SweepOutcome.NOTHING, "", [])
+        return (None, found.why, packed_things(found.things)) if found.why else (SweepOutcome.NOTHING, ", ".join(found.in_c), [])
 
     try:
         answer = _in_a_fork(recorded, _RECORD)

@@ -12,6 +12,7 @@ from ..core import evidence
 from ..core.verdict import Judged, Verdict
 from .baseline import Baseline, KnownCause, entry_of
 from .causes import SweepCause, causes_of
+from .in_c import what_to_do
 from .remembered import Remembered
 from .swept import SweepOutcome, Swept
 
@@ -108,6 +109,7 @@ class SweepAccount:
                 yield from self._reasons(outcome) if outcome in _WITH_REASONS else ()
         if self._too_few:
             yield self._too_few
+        yield from self._only_in_c()
         yield from self._needless()
         for cause, known in causes:
             yield from _told(cause, known, self._goal.baseline is not None)
@@ -119,6 +121,17 @@ class SweepAccount:
     def to_remember(self) -> list[dict[str, object]]:
         """What the next sweep has to know (`Remembered`)."""
         return self._goal.last.after([cause for cause, _ in self._causes()], self._tests)
+
+    def _only_in_c(self) -> Iterator[str]:
+        """The C code of tests that share nothing else: a line for each module."""
+        modules: dict[str, list[str]] = {}
+        for test in self._tests:
+            for module in test.reason.split(", ") if test.outcome is SweepOutcome.NOTHING and test.reason else ():
+                modules.setdefault(module, []).append(test.test)
+        if modules:
+            yield "of these, calls into C code, whose steps are not seen:"
+            for module, tests in sorted(modules.items(), key=lambda each: -len(each[1])):
+                yield f"{len(tests):>9} {module} ({tests[0]}{', ...' * (len(tests) > 1)}): {what_to_do(module)}"
 
     def _needless(self) -> Iterator[str]:
         reasons: dict[str, list[str]] = {}

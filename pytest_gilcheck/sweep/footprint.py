@@ -15,7 +15,8 @@ from ..search.explorer import Explorer
 from ..search.harness import explorer_for
 from ..search.plan import FuzzPlan
 from .contended import Thing, things_of
-from .harmless import is_in_code
+from .harmless import Harmless, is_in_code
+from .in_c import modules_in_c
 
 _CLOCK = CLOCK_READING.name  # each client reads it for itself
 
@@ -26,10 +27,12 @@ class Footprint(NamedTuple):
     Attributes:
         why: the schedules have to be searched; empty if the clients share nothing that was seen.
         things: what they contend for (`contended`), if that is all known; else empty.
+        in_c: the modules of C code of which they call something.
     """
 
     why: str
     things: Sequence[Thing] = ()
+    in_c: Sequence[str] = ()
 
 
 def footprint(program: Program, limit: float) -> Footprint:
@@ -62,30 +65,32 @@ class _Record(NamedTuple):
     things: Sequence[Thing] = ()
     unknown: str = ""
     shares: bool = False  # it shows an object that both touch, whether it changes or not
+    in_c: Sequence[str] = ()
 
 
 def _told(record: _Record) -> Footprint:
     if record.failed or not (record.things or record.unknown):
-        return Footprint(record.failed)
+        return Footprint(record.failed, in_c=record.in_c)
     if not record.things:
         return Footprint(f"it is not known what {record.unknown} touches")
     return Footprint("its threads touch the same, and one changes it", () if record.unknown else record.things)
 
 
 def _recorded(explorer: Explorer, until: float) -> _Record:
-    trace = Trace(explorer.engine, focusing=True, until=until)
+    trace, harmless = Trace(explorer.engine, focusing=True, until=until), Harmless()
+    explorer.prepared = harmless.look
     with trace:
         run, failure = explorer.follow(Schedule(), recording=True)
     if failure is not None:
         return _Record(failure.message)
     if trace.gave_up or run.unreported:
         return _Record("its record takes too long")
-    things, unplaced = things_of(trace)
+    things, unplaced = things_of(trace, harmless)
     unknown = [what for point, what in trace.not_known.items() if not _is_harmless(trace, point, what)]
-    return _Record("", things, _in_words(unknown[0]) if unknown else unplaced, trace.shares())
+    return _Record("", things, _in_words(unknown[0]) if unknown else unplaced, trace.shares(), modules_in_c(trace))
 
 
-def _is_harmless(trace: Trace, point: int, unknown: object) -> bool:
+def _is_harmless(trace: Trace, point: int, unknown: str | tuple[CodeType, int]) -> bool:
     """Whether nothing follows from not knowing this. What a finalizer does makes steps of its own, where an object ends."""
     access = trace.accesses.get(point)
     if (access is not None and access.kind == "end") or unknown is trace.in_middle.get(point):

@@ -185,6 +185,22 @@ def test_a_test_that_was_not_searched_meets_the_cause_of_the_one_that_was_and_is
     assert not any("gone" in line for line in unproved.lines())
 
 
+def test_c_code_of_tests_that_share_nothing_else_is_listed_by_module_with_what_to_do(account):
+    tests = [
+        held("a", reason="fast._c"),
+        held("b", reason="fast._c, other"),
+        held("c"),
+        held("d", SweepOutcome.HOLDS, reason="held"),
+    ]
+    lines = list(account(tests).lines())
+    begin = lines.index("of these, calls into C code, whose steps are not seen:")
+    assert lines[begin + 1].startswith(
+        "        2 fast._c (a, ...): on a free-threaded build, run them with mode='stress'; 'gilcheck audit fast'"
+    )
+    assert lines[begin + 2].startswith("        1 other (b): ")
+    assert not any("C code" in line for line in account(tests[2:]).lines())
+
+
 def test_an_opt_out_without_which_a_test_shares_nothing_is_listed(account):
     marked = {"outcome": SweepOutcome.LEFT_OUT, "opt_out": "it has the mark thread_unsafe"}
     assert any("it has the mark thread_unsafe (a)" in line for line in account([held("a", **marked, needless=True)]).lines())
