@@ -20,9 +20,10 @@ from ..core import stop_request
 from ..core.clocks import monotonic
 from ..engine.outcome import NotExplorable, SequentialFailure
 from ..engine.schedule import checksum
-from .bench import Bench, Blocked, Refused
+from .class_session import Blocked, ClassSession
 from .drawing import operations_of, programs, simplest
 from .exploring import Explored, Finding, explored, fails_again
+from .judging import Refused
 from .kept import KeptFailures
 from .operations import DrawnOperation, DrawnProgram, OperationKind, overlapping, pairs_of
 from .plan import SCHEDULES, LinearPlan
@@ -47,7 +48,7 @@ class Counted:
         programs: that were searched.
         schedules, orders: that were run, in all of them.
         settled: programs of which no conflict that was seen is left untried.
-        blocked: programs that are none (`bench.Blocked`).
+        blocked: programs that are none (`class_session.Blocked`).
         doubts: why others are not settled, with how many.
         overlapped: the pairs of operations that have.
         expired: whether the budget ended it.
@@ -67,7 +68,7 @@ class Campaign:
     """Searches programs of one class.
 
     Args:
-        bench: on which they run, warm.
+        session: on which they run, warm.
         plan: how.
         progress: called with what was done so far.
 
@@ -76,8 +77,8 @@ class Campaign:
         refusal: why nothing can be told of the class; empty if it can.
     """
 
-    def __init__(self, bench: Bench, plan: LinearPlan, progress: Callable[[str], None]) -> None:
-        self.bench, self.plan, self._progress = bench, plan, progress
+    def __init__(self, session: ClassSession, plan: LinearPlan, progress: Callable[[str], None]) -> None:
+        self.session, self.plan, self._progress = session, plan, progress
         self.counted, self.refusal = Counted(), ""
         self._known: dict[str, Finding | None] = {}
         self._no_programs: set[str] = set()
@@ -85,7 +86,7 @@ class Campaign:
         self._last: Finding | None = None
         self._again: Finding | None = None  # of an earlier campaign
         self._way: list[str] = []
-        subject = bench.subject
+        subject = session.subject
         name = f"{getattr(subject.make, '__module__', '')}.{getattr(subject.make, '__qualname__', '')}.{subject.name}"
         self._settings = plan.settings or settings()
         self._digest = hashlib.sha1(name.encode()).digest()
@@ -94,7 +95,7 @@ class Campaign:
     @property
     def pairs(self) -> list[frozenset[OperationKind]]:
         """The pairs of operations that may overlap."""
-        subject = self.bench.subject
+        subject = self.session.subject
         return [frozenset(pair) for pair in pairs_of(subject.kinds, subject.threads)]
 
     @property
@@ -143,14 +144,14 @@ class Campaign:
                 if (program := along(drawn, way, _with_simplest)) is not None and checksum(program.text) == number:
                     found.append(program)
 
-        self._hypothesis(look, programs(self.bench.subject), 1, [Phase.reuse])
+        self._hypothesis(look, programs(self.session.subject), 1, [Phase.reuse])
         return found[0] if found else None
 
     def _drawn(self, examples: int, wanted: Callable[[frozenset[OperationKind]], bool] | None) -> Finding | None:
         self._last = None
         phases = [Phase.reuse, Phase.generate, Phase.shrink]
         try:
-            self._hypothesis(self._check, programs(self.bench.subject, wanted), examples, phases)
+            self._hypothesis(self._check, programs(self.session.subject, wanted), examples, phases)
         except NotLinearizable:
             return self._last
         except _Over:
@@ -198,7 +199,7 @@ class Campaign:
         for kept in self._kept.all() if drawn.text not in self._known else ():
             if kept.program == drawn.text:
                 program = along(drawn, kept.way, _with_simplest)
-                self._again = None if program is None else fails_again(self.bench, program, kept.token)
+                self._again = None if program is None else fails_again(self.session, program, kept.token)
                 if self._again is not None:
                     self.counted.programs += 1
                     self.counted.schedules += 1
@@ -218,7 +219,7 @@ class Campaign:
 
     def _searched(self, drawn: DrawnProgram) -> Finding | None:
         try:
-            result = explored(self.bench, drawn, SCHEDULES)
+            result = explored(self.session, drawn, SCHEDULES)
         except Blocked:
             self.counted.blocked += 1
             self._no_programs.add(drawn.text)

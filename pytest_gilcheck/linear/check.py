@@ -1,4 +1,4 @@
-"""The check of a class: a bench, a campaign on it, and a verdict."""
+"""The check of a class: a session, a campaign on it, and a verdict."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from ..core.verdict import Verdict
 from ..engine.outcome import NotExplorable, SequentialFailure
 from ..engine.running.events import MonitoringConflict
 from ..engine.schedule import Token, checksum, preemptions
-from .bench import Bench, Blocked, Refused
 from .campaign import Campaign
+from .class_session import Blocked, ClassSession
 from .classified import Teller, Told, told
 from .drawing import warm_ups
 from .exploring import Finding, Hidden, explored
+from .judging import Refused
 from .operations import DrawnProgram
 from .oracle import Why
 from .pasted import test_of
@@ -50,15 +51,15 @@ def linearizable(
     if subject.untold:
         return template
     try:
-        with stop_request.listening(), Bench(subject, plan.timeout, (*subject.modules, *plan.include), progress) as bench:
+        with stop_request.listening(), ClassSession(subject, plan.timeout, (*subject.modules, *plan.include), progress) as session:
             progress("first runs")
-            bench.warm(warm_ups(subject))
-            if subject.refuses is not None and (why := subject.refuses(bench.written, subject.threads)):
+            session.warm(warm_ups(subject))
+            if subject.refuses is not None and (why := subject.refuses(session.written, subject.threads)):
                 raise Refused(why)
             if plan.replay is not None or program is not None:
-                result = _of_one(bench, plan, template, tell, progress, program)
+                result = _of_one(session, plan, template, tell, progress, program)
             else:
-                result = _of_many(bench, plan, template, tell, progress)
+                result = _of_many(session, plan, template, tell, progress)
     except Hidden as error:
         result = replace(template, cause="hidden state", reason=str(error))
     except (Refused, NotExplorable, SequentialFailure, MonitoringConflict) as error:
@@ -81,9 +82,9 @@ def undecided(subject: Subject, plan: LinearPlan, reason: str) -> LinearizableRe
 
 
 def _of_many(
-    bench: Bench, plan: LinearPlan, template: LinearizableResult, tell: Teller, progress: Callable[[str], None]
+    session: ClassSession, plan: LinearPlan, template: LinearizableResult, tell: Teller, progress: Callable[[str], None]
 ) -> LinearizableResult:
-    campaign = Campaign(bench, plan, progress)
+    campaign = Campaign(session, plan, progress)
     finding = campaign.run()
     counted = campaign.counted
     pairs = len(campaign.pairs)
@@ -99,9 +100,9 @@ def _of_many(
     )
     if finding is not None:
         progress("the shortest schedule")
-        shown = told(bench, finding, tell)
+        shown = told(session, finding, tell)
         campaign.keep(shown.token)
-        return _violated(bench, template, shown)
+        return _violated(session, template, shown)
     if campaign.refusal:
         cause = "hidden state" if campaign.refusal.startswith("hidden state") else ""
         return replace(template, cause=cause, reason=campaign.refusal)
@@ -114,8 +115,8 @@ def _of_many(
 
 def _too_little(campaign: Campaign) -> str:
     """Why what was searched is too little for any claim; empty if it is not."""
-    counted, bench = campaign.counted, campaign.bench
-    if not bench.steps:
+    counted, session = campaign.counted, campaign.session
+    if not session.steps:
         where = (
             "give include=(...) for Python code of libraries; of code in C, mode='stress' of fuzz tells on a free-threaded build"
         )
@@ -128,12 +129,12 @@ def _too_little(campaign: Campaign) -> str:
         return f"no program was searched; {ended}"
     if len(campaign.missing) > (1 - LEAST_OVERLAPPED) * len(campaign.pairs):
         names = ", ".join(sorted("/".join(sorted(kind.name for kind in pair)) for pair in campaign.missing)[:3])
-        return f"too few pairs of operations overlapped ({names}, ... did not): raise examples or budget"
+        return f"too few pairs of operations overlapped ({names}, ... did not): {ended if counted.expired else 'raise examples'}"
     return ""
 
 
 def _notes(campaign: Campaign) -> tuple[str, ...]:
-    counted, subject = campaign.counted, campaign.bench.subject
+    counted, subject = campaign.counted, campaign.session.subject
     notes = []
     if counted.expired:
         notes.append(f"the budget of {campaign.plan.budget:g} s ended the campaign")
@@ -142,18 +143,18 @@ def _notes(campaign: Campaign) -> tuple[str, ...]:
     if counted.doubts:
         doubt = max(counted.doubts, key=lambda each: counted.doubts[each])
         notes.append(f"{sum(counted.doubts.values())} programs were sampled, and not searched to the end: {doubt}, for instance")
-    if noted := campaign.bench.noted:
+    if noted := campaign.session.noted:
         notes.append(f"not atomic, which is a bug only if the documentation of the class promises it: {noted}")
     if subject.waiting != "strict":
         notes.append(f"waiting={subject.waiting!r}: an operation that waits may go on between two others")
     return tuple(notes)
 
 
-def _violated(bench: Bench, template: LinearizableResult, shown: Told) -> LinearizableResult:
+def _violated(session: ClassSession, template: LinearizableResult, shown: Told) -> LinearizableResult:
     finding = shown.finding
     drawn, failure = finding.drawn, finding.failure
     few = failure.schedule.preemptions
-    subject = bench.subject
+    subject = session.subject
     return replace(
         template,
         conclusion=Verdict.VIOLATED,
@@ -185,7 +186,7 @@ def _reason(finding: Finding) -> str:
 
 
 def _of_one(
-    bench: Bench,
+    session: ClassSession,
     plan: LinearPlan,
     template: LinearizableResult,
     tell: Teller,
@@ -195,35 +196,37 @@ def _of_one(
     """The result of one program, all of its schedules or the one of a token."""
     token = plan.replay
     if program is None and token is not None:
-        program = Campaign(bench, plan, progress).known_program(token.program)
+        program = Campaign(session, plan, progress).known_program(token.program)
     if program is None:
         where = "hypothesis' database has no program of this token: paste the test of the report, which has it"
         return replace(template, reason=where)
     if token is not None:
-        return _replayed(bench, template, tell, program, token)
-    found = explored(bench, program, SCHEDULES)
+        return _replayed(session, template, tell, program, token)
+    found = explored(session, program, SCHEDULES)
     template = replace(template, programs=1, schedules=found.schedules, orders=found.orders, settled=int(found.settled))
     if found.finding is not None:
-        return _violated(bench, template, told(bench, found.finding, tell))
-    if not bench.steps:
+        return _violated(session, template, told(session, found.finding, tell))
+    if not session.steps:
         return replace(template, reason="its operations make no visible step, so no schedule can switch in them")
     return replace(template, conclusion=Verdict.HOLDS, reason=f"sequential orders explain every run of {program.text}")
 
 
-def _replayed(bench: Bench, template: LinearizableResult, tell: Teller, program: DrawnProgram, token: Token) -> LinearizableResult:
+def _replayed(
+    session: ClassSession, template: LinearizableResult, tell: Teller, program: DrawnProgram, token: Token
+) -> LinearizableResult:
     if checksum(program.text) != token.program:
         return replace(template, reason=f"the token is of another program than {program.text}")
-    with bench.listening():
-        bench.explorer.engine.chance.draw = token.draw
-        allowed = bench.orders(program, on_model=bench.subject.model is not None)
-        bench.begin(program, allowed)
-        bench.explorer.learn(token.learnt)
-        run, failure = bench.explorer.follow(token.schedule)
+    with session.listening():
+        session.explorer.engine.chance.draw = token.draw
+        allowed = session.orders(program, on_model=session.subject.model is not None)
+        session.begin(program, allowed)
+        session.explorer.learn(token.learnt)
+        run, failure = session.explorer.follow(token.schedule)
         same = tuple(map(checksum, run.anchors)) == token.anchors and run.schedule.choices == token.schedule.choices
-        if failure is None or bench.why is None:
+        if failure is None or session.why is None:
             if not same:
                 return replace(template, reason="the replay went another way than the token: the steps of the class have changed")
             reason = f"the replayed schedule ({token.schedule}) is explained by a sequential order"
             return replace(template, conclusion=Verdict.HOLDS, reason=reason, programs=1, schedules=1, orders=allowed.runs)
-        finding = Finding(program, failure, bench.outcome, allowed, bench.why, bench.waits)
-    return _violated(bench, replace(template, programs=1, schedules=1, orders=allowed.runs), told(bench, finding, tell))
+        finding = Finding(program, failure, session.outcome, allowed, session.why, session.waits)
+    return _violated(session, replace(template, programs=1, schedules=1, orders=allowed.runs), told(session, finding, tell))

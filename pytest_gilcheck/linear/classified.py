@@ -15,7 +15,7 @@ from ..search.explorer import Explorer
 from ..search.ledger import Account
 from ..search.minimise import minimised
 from ..search.search import Search
-from .bench import Bench
+from .class_session import ClassSession
 from .exploring import Finding
 
 BREAKS_TODAY, GIL_MASKED = "BREAKS-TODAY", "GIL-MASKED"
@@ -48,22 +48,22 @@ class Told:
     rows: Sequence[Any]
 
 
-def told(bench: Bench, finding: Finding, tell: Teller) -> Told:
+def told(session: ClassSession, finding: Finding, tell: Teller) -> Told:
     """Make the schedule of a finding short, classify it, replay it, and tell it."""
-    with bench.listening():
-        bench.begin(finding.drawn, finding.allowed)
-        failure, kind = _classified(bench, _shortest(bench, finding.failure))
-        failed = sum(bench.explorer.follow(failure.schedule)[1] is not None for _ in range(_REPLAYS))
-        last = bench.explorer.follow(failure.schedule)[1] or failure
-        finding = replace(finding, failure=last, outcome=bench.outcome, why=bench.why or finding.why, waits=bench.waits)
-        explanation, _ = tell(bench.explorer, failure)
-    return Told(finding, kind, token_of(bench, last), (failed, _REPLAYS), explanation.text, explanation.rows)
+    with session.listening():
+        session.begin(finding.drawn, finding.allowed)
+        failure, kind = _classified(session, _shortest(session, finding.failure))
+        failed = sum(session.explorer.follow(failure.schedule)[1] is not None for _ in range(_REPLAYS))
+        last = session.explorer.follow(failure.schedule)[1] or failure
+        finding = replace(finding, failure=last, outcome=session.outcome, why=session.why or finding.why, waits=session.waits)
+        explanation, _ = tell(session.explorer, failure)
+    return Told(finding, kind, token_of(session, last), (failed, _REPLAYS), explanation.text, explanation.rows)
 
 
-def _shortest(bench: Bench, failure: Failure) -> Failure:
+def _shortest(session: ClassSession, failure: Failure) -> Failure:
     if failure.schedule.preemptions <= 1 or stop_request.made():
         return failure
-    return minimised(bench.explorer, failure, _account(_MINIMISING))
+    return minimised(session.explorer, failure, _account(_MINIMISING))
 
 
 def _account(schedules: int) -> Account:
@@ -71,24 +71,24 @@ def _account(schedules: int) -> Account:
     return Account(monotonic() + _LONGEST, schedules, now=lambda: inf if stop_request.made() else monotonic())
 
 
-def _classified(bench: Bench, failure: Failure) -> tuple[Failure, str]:
+def _classified(session: ClassSession, failure: Failure) -> tuple[Failure, str]:
     """The failure in a form that a build with a GIL can show, if there is one, and its kind."""
     if not failure.run.masked:
         return failure, BREAKS_TODAY
     if stop_request.made():
         return failure, ""
-    explorer = bench.explorer
+    explorer = session.explorer
     search = Search(explorer, _PREEMPTIONS, _account(_CLASSIFYING), 0, gil=True)
     found = search.run(explorer.measured())
     explorer.hide({})
     if found.failure is not None:
-        return _shortest(bench, found.failure), BREAKS_TODAY
+        return _shortest(session, found.failure), BREAKS_TODAY
     return failure, "" if found.expired else GIL_MASKED
 
 
-def token_of(bench: Bench, failure: Failure) -> str:
+def token_of(session: ClassSession, failure: Failure) -> str:
     """The token that replays a failing run of a program."""
-    explorer, run = bench.explorer, failure.run
+    explorer, run = session.explorer, failure.run
     anchors = tuple(map(checksum, run.anchors))
     learnt, draw = explorer.events.names.learnt(), explorer.engine.chance.draw
-    return str(Token(checksum(bench.drawn.text), bench.drawn.threads, failure.schedule, anchors, run.points, learnt, draw))
+    return str(Token(checksum(session.drawn.text), session.drawn.threads, failure.schedule, anchors, run.points, learnt, draw))

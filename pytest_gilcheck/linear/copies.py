@@ -98,7 +98,7 @@ def state_of(value: Any) -> dict[str, Any]:
         slots = kind.__dict__.get("__slots__", ())
         for name in (slots,) if isinstance(slots, str) else tuple(slots):
             member: Any = kind.__dict__.get(name)
-            if hasattr(member, "__set__"):
+            if hasattr(member, "__set__") and name != "__weakref__":  # whether somebody refers to it is no part of its value
                 try:
                     found[name] = member.__get__(value, kind)
                 except AttributeError:

@@ -11,7 +11,8 @@ from ..engine.schedule import Token, checksum
 from ..search.conflicts import TurnedConflicts, reduction_of
 from ..search.sampling import RandomWalk
 from ..search.strategy import run_all
-from .bench import Bench, Blocked, Refused
+from .class_session import Blocked, ClassSession
+from .judging import Refused
 from .operations import DrawnProgram
 from .oracle import Allowed, Outcome, Why
 from .telling import told_in_line
@@ -73,7 +74,7 @@ def _differing(one: Allowed, other: Allowed) -> Outcome | None:
     return next((outcome for outcome in one.orders if outcome not in other.orders), None)
 
 
-def explored(bench: Bench, drawn: DrawnProgram, most: int) -> Explored:
+def explored(session: ClassSession, drawn: DrawnProgram, most: int) -> Explored:
     """Search the schedules of a program.
 
     Args:
@@ -83,20 +84,20 @@ def explored(bench: Bench, drawn: DrawnProgram, most: int) -> Explored:
         Hidden: what its orders give is not the same twice.
         Blocked: an operation before the threads waits for ever.
     """
-    with bench.listening():
+    with session.listening():
         for _ in range(_ATTEMPTS):
-            timed = bench.timed
-            allowed = bench.orders(drawn, on_model=bench.subject.model is not None)
-            found = _searched(bench, drawn, allowed, most) if bench.timed == timed else None
-            if found is not None and bench.timed == timed:
+            timed = session.timed
+            allowed = session.orders(drawn, on_model=session.subject.model is not None)
+            found = _searched(session, drawn, allowed, most) if session.timed == timed else None
+            if found is not None and session.timed == timed:
                 return found
     return Explored(None, most, allowed.runs, False, "its steps become more with every run")
 
 
-def _searched(bench: Bench, drawn: DrawnProgram, allowed: Allowed, most: int) -> Explored | None:
+def _searched(session: ClassSession, drawn: DrawnProgram, allowed: Allowed, most: int) -> Explored | None:
     """The same with the step tables as they are; None if they have grown."""
-    explorer = bench.explorer
-    bench.begin(drawn, allowed)
+    explorer = session.explorer
+    session.begin(drawn, allowed)
     reduction, grown = reduction_of(explorer), False
 
     def stop() -> bool:
@@ -111,56 +112,56 @@ def _searched(bench: Bench, drawn: DrawnProgram, allowed: Allowed, most: int) ->
     if grown and failure is None:
         return None
     if failure is None and reduction.doubt:
-        failure, more = _sampled(bench, drawn)
+        failure, more = _sampled(session, drawn)
         runs += more
-    finding = None if failure is None else _confirmed(bench, drawn, allowed, failure)
+    finding = None if failure is None else _confirmed(session, drawn, allowed, failure)
     settled = reduction.finished and not reduction.doubt and not explorer.uncontrolled
     doubt = reduction.doubt or (explorer.uncontrolled[0] if explorer.uncontrolled else "")
     return Explored(finding, runs, allowed.runs, settled, doubt)
 
 
-def _sampled(bench: Bench, drawn: DrawnProgram) -> tuple[Failure | None, int]:
+def _sampled(session: ClassSession, drawn: DrawnProgram) -> tuple[Failure | None, int]:
     draw = Random(drawn.text)
     for index in range(_SAMPLES):
-        _, failure = bench.explorer.once(RandomWalk(draw))
+        _, failure = session.explorer.once(RandomWalk(draw))
         if failure is not None:
             return failure, index + 1
     return None, _SAMPLES
 
 
-def _confirmed(bench: Bench, drawn: DrawnProgram, allowed: Allowed, failure: Failure) -> Finding:
+def _confirmed(session: ClassSession, drawn: DrawnProgram, allowed: Allowed, failure: Failure) -> Finding:
     """The failure as it comes when its schedule is followed again.
 
     Raises:
         Hidden: see `explored`.
         Refused: it does not come again, so a pass would prove nothing.
     """
-    again = bench.orders(drawn, on_model=bench.subject.model is not None)
+    again = session.orders(drawn, on_model=session.subject.model is not None)
     if not again.same_as(allowed):
         raise Hidden(drawn, allowed, again)
-    bench.begin(drawn, allowed)
-    followed: tuple[ScheduleRun, Failure | None] = bench.explorer.follow(failure.schedule)
-    if followed[1] is None or bench.why is None:
+    session.begin(drawn, allowed)
+    followed: tuple[ScheduleRun, Failure | None] = session.explorer.follow(failure.schedule)
+    if followed[1] is None or session.why is None:
         what = f"a schedule of {drawn.text} failed once, and passes when it is followed again ({failure.message})"
         raise Refused(f"not deterministic: {what}: something that is not under control plays a part")
-    return Finding(drawn, followed[1], bench.outcome, allowed, bench.why, bench.waits)
+    return Finding(drawn, followed[1], session.outcome, allowed, session.why, session.waits)
 
 
-def fails_again(bench: Bench, drawn: DrawnProgram, token: Token) -> Finding | None:
+def fails_again(session: ClassSession, drawn: DrawnProgram, token: Token) -> Finding | None:
     """The finding of a program if the schedule of a token still fails; None if it does not, or the token is of another program."""
     if checksum(drawn.text) != token.program:
         return None
-    chance = bench.explorer.engine.chance
+    chance = session.explorer.engine.chance
     before = chance.draw
     try:
-        with bench.listening():
+        with session.listening():
             chance.draw = token.draw
-            allowed = bench.orders(drawn, on_model=bench.subject.model is not None)
-            bench.begin(drawn, allowed)
-            bench.explorer.learn(token.learnt)
-            _, failure = bench.explorer.follow(token.schedule)
-            if failure is not None and bench.why is not None:
-                return _confirmed(bench, drawn, allowed, failure)
+            allowed = session.orders(drawn, on_model=session.subject.model is not None)
+            session.begin(drawn, allowed)
+            session.explorer.learn(token.learnt)
+            _, failure = session.explorer.follow(token.schedule)
+            if failure is not None and session.why is not None:
+                return _confirmed(session, drawn, allowed, failure)
     except (Blocked, Refused, NotExplorable, SequentialFailure):
         pass  # a search says it again, if it is true of more than this program
     chance.draw = before

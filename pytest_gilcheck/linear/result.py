@@ -110,7 +110,7 @@ class LinearizableResult(Judged):
 
     def __str__(self) -> str:
         lines = [self.headline(), *([self.story] if self.story else [])]
-        lines.append(f"  searched    {self.coverage}; in {self.seconds:.2g} s; seed {self.seed}")
+        lines.append(f"  searched    {self.coverage}; in {_seconds(self.seconds)}; seed {self.seed}")
         if self.replays[1]:
             lines.append(f"  replayed    {self.replays[0]} of {self.replays[1]}")
         lines += [f"  not called  {line}" for line in _not_called(self.left_out)]
@@ -118,6 +118,10 @@ class LinearizableResult(Judged):
         if self.pasted:
             lines += ["  as a test of its own:", "", *(f"    {line}" for line in self.pasted.splitlines())]
         return "\n".join(lines)
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds >= 100 else f"{seconds:.2g} s"
 
 
 def _not_called(left_out: Sequence[tuple[str, str]]) -> list[str]:

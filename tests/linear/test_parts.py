@@ -1,5 +1,6 @@
 """The parts of a campaign that need no engine: copies, orders, inference, programs made smaller."""
 
+import weakref
 from collections import OrderedDict, deque
 from dataclasses import dataclass
 from decimal import Decimal
@@ -97,6 +98,25 @@ def test_a_wait_is_explained_only_after_the_same_results():
     assert oracle.unexplained_wait(allowed, waits) == 1
     allowed.stuck.add((oracle.completed(waits), 1))
     assert oracle.unexplained_wait(allowed, waits) is None
+
+
+class Slotted:
+    __slots__ = ("__weakref__", "value")
+
+    def __init__(self, value):
+        self.value = value
+
+    def __eq__(self, other):
+        return self.value == other.value
+
+    __hash__ = None
+
+
+def test_a_weak_reference_to_an_object_is_no_part_of_its_value():
+    referred, other = Slotted(1), Slotted(1)
+    reference = weakref.ref(referred)
+    assert copies.copied(referred) == copies.copied(other) != copies.copied(Slotted(2))
+    assert reference() is referred
 
 
 class Inferable:

@@ -11,18 +11,18 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from ..core.classes import name_of_class
-from ..engine.outcome import WAITING, Failure, NotExplorable, SequentialBaseline, Symptom, waits_in_words
+from ..engine.outcome import Failure, NotExplorable, SequentialBaseline
 from ..engine.program import Program, describe_error
 from ..engine.running.record import BlockedThread, ScheduleRun
 from ..engine.running.stuck import SetupStuck
 from ..engine.session import Session
 from ..search.explorer import Explorer
 from . import copies, oracle
+from .judging import Refused, failure_of
 from .merging import MergePolicy
 from .operations import DrawnOperation, DrawnProgram, OperationKind
 from .oracle import Allowed, Outcome, Why
 from .subject import Subject
-from .telling import told_in_line
 from .worker import PENDING, RAISED, Run, do_each, perform
 
 
@@ -30,20 +30,16 @@ class Blocked(Exception):
     """An operation before the threads waits for ever, or a precondition is not met in some order: this is no program."""
 
 
-class Refused(Exception):
-    """Nothing can be told of the class; the message says why, and what to do."""
-
-
 class _Judging(Explorer):
-    """An explorer that asks a bench how a run has failed."""
+    """An explorer that asks a session how a run has failed."""
 
-    bench: Bench
+    session: ClassSession
 
     def _failure_of(self, run: ScheduleRun, broken: str | None) -> Failure | None:
-        return self.bench.judged(run)
+        return self.session.judged(run)
 
 
-class Bench:
+class ClassSession:
     """A context manager, in which programs of one class run.
 
     Args:
@@ -60,6 +56,8 @@ class Bench:
         steps: visible steps of the longest order so far.
         written: what each operation has written of what `Subject.watched` gives.
         noted: the first program with results that no order gives, where these are no failure.
+        allowed: what the orders of that program give; None while they run.
+        merging: the policy of the order that runs; None in other runs.
         timed: whether the class has read a clock: then times are not compared, nor attributes that may be made of them.
     """
 
@@ -78,12 +76,12 @@ class Bench:
         self.written: dict[OperationKind, set[str]] = {}
         self._broken = ""
         self._watched: dict[str, Any] = {}
-        self._allowed: Allowed | None = None
-        self._merging: MergePolicy | None = None
+        self.allowed: Allowed | None = None
+        self.merging: MergePolicy | None = None
         self._on_model = False
         self.run: Run | None = None
 
-    def __enter__(self) -> Bench:
+    def __enter__(self) -> ClassSession:
         count = self.subject.threads
         jobs = tuple(self._job(index) for index in range(count))
         reached = {"the class": self.subject.make, "the model": self.subject.model, "final": self.subject.final}
@@ -101,7 +99,7 @@ class Bench:
             self._session = Session(program, include=self._include, limit=self._timeout, longest=self._timeout)
             stack.enter_context(self._session)
             explorer = self._session.first(_Judging, progress=self._progress)
-            explorer.bench = self
+            explorer.session = self
             self.explorer: Explorer = explorer
             self._session.pause()
             stack.callback(self._session.resume)
@@ -124,7 +122,7 @@ class Bench:
 
     def _job(self, index: int) -> Callable[[Run], None]:
         def job(run: Run) -> None:
-            merging = self._merging
+            merging = self.merging
             do_each(run, index, self.drawn.parallel[index], None if merging is None else merging.between)
 
         return job
@@ -133,7 +131,7 @@ class Bench:
         subject = self.subject
         make = subject.model if self._on_model and subject.model is not None else subject.make
         arguments = [copies.fresh(each) for each in self.drawn.init]
-        self.run = run = Run(make(*arguments), subject.threads, timed=self.timed, asks=self._merging is not None)
+        self.run = run = Run(make(*arguments), subject.threads, timed=self.timed, asks=self.merging is not None)
         run.before = [perform(run, operation, run.bundles) for operation in self.drawn.lanes[0]]
         if self.subject.watched is not None:
             self._watched = self.subject.watched(run.target)
@@ -143,10 +141,10 @@ class Bench:
         """Do what comes after the threads, and make the outcome; `judged` says whether it is right."""
         after = [self._performed(run, operation) for operation in self.drawn.lanes[-1]]
         self.timed = self.timed or self.explorer.engine.clock.read
-        self.outcome = self._comparable(oracle.seen(run, after, self._final(run.target)))
+        self.outcome = self.comparable(oracle.seen(run, after, self._final(run.target)))
         return True
 
-    def _comparable(self, outcome: Outcome) -> Outcome:
+    def comparable(self, outcome: Outcome) -> Outcome:
         masked: Outcome = copies.without_times(outcome) if self.timed else outcome
         return masked
 
@@ -159,7 +157,7 @@ class Bench:
         except SetupStuck:
             return PENDING
         except Exception as error:
-            if self._merging is not None and not self._on_model:
+            if self.merging is not None and not self._on_model:
                 self._broken = f"without any concurrency, after {self.drawn.text}, {describe_error(error)}"
             return (RAISED, copies.copied(error))
 
@@ -175,41 +173,14 @@ class Bench:
     def _looked_at_stuck(self, arguments: tuple[Any, ...], blocked: Sequence[BlockedThread]) -> str | None:
         """Why a run in which all threads wait for ever fails, of which the engine asks; None if an order is stuck in that way."""
         state = self._present()
-        if self._allowed is None or self._merging is not None:
+        if self.allowed is None or self.merging is not None:
             return None
-        self.waits = oracle.unexplained_wait(self._allowed, state)
+        self.waits = oracle.unexplained_wait(self.allowed, state)
         return None if self.waits is None else "no sequential order waits there"
 
     def judged(self, run: ScheduleRun) -> Failure | None:
         """How a run fails, of which the explorer asks; None if an order explains it, or if it is an order itself."""
-        if run.left:
-            where = ", ".join(f"{each.thread} waits for {each.waits_for} at {each.at}" for each in run.left)
-            raise Refused(
-                f"an operation starts a thread that stays ({where}): end it in an operation, or leave that one out of ops"
-            )
-        if run.explained:
-            return None
-        if self._merging is not None or self._allowed is None or self.run is None:
-            return Failure(Symptom.HANGS, waits_in_words(run), run) if run.stuck and run.stuck not in WAITING else None
-        self.why = None
-        if run.stuck:
-            self.why, self.outcome = Why.STUCK, self._comparable(oracle.seen(self.run))
-            return Failure(Symptom(run.stuck), waits_in_words(run), run)
-        self.waits = None
-        for _, name, error in run.errors:  # of a thread that an operation has started
-            if name_of_class(type(error)) not in self._allowed.errors:
-                self.why = Why.EXCEPTION
-                return Failure(Symptom.EXCEPTION, f"{name} raised {describe_error(error)}", run, error)
-        self.why = oracle.unexplained(self._allowed, self.outcome, oracle.came_before(self.run), self.subject.rule)
-        if self.why is None:
-            return None
-        if self.subject.model is not None and oracle.one_after_the_other(self.run):
-            self.why = Why.MODEL
-        if self.subject.only_errors and self.why is not Why.EXCEPTION:
-            self.noted, self.why = self.noted or f"{self.drawn.text} gave {told_in_line(self.drawn, self.outcome)}", None
-            return None
-        symptom = Symptom.EXCEPTION if self.why is Why.EXCEPTION else Symptom.INVARIANT
-        return Failure(symptom, _MESSAGES[self.why], run)
+        return failure_of(self, run)
 
     # Sequential orders
 
@@ -225,7 +196,7 @@ class Bench:
             self.explorer.events.tables_unchanged(for_certain=True)
 
     def _warm_with(self, drawn: DrawnProgram, *, first: bool) -> None:
-        self.drawn, self._allowed = drawn, None
+        self.drawn, self.allowed = drawn, None
         with self._orders(()):
             if first:
                 self.explorer.sequential(visible=False)
@@ -240,11 +211,11 @@ class Bench:
     @contextmanager
     def _orders(self, choices: tuple[int, ...], *, on_model: bool = False) -> Iterator[MergePolicy]:
         policy = MergePolicy(self.explorer.engine, self._present, choices, self.subject.waiting)
-        self._merging, self._on_model = policy, on_model
+        self.merging, self._on_model = policy, on_model
         try:
             yield policy
         finally:
-            self._merging, self._on_model = None, False
+            self.merging, self._on_model = None, False
 
     def _present(self) -> Run:
         assert self.run is not None, "a policy is asked in a run"
@@ -301,16 +272,8 @@ class Bench:
     def begin(self, drawn: DrawnProgram, allowed: Allowed) -> None:
         """From here on, runs are of this program, and judged by what its orders give. Forget what was learnt of another one."""
         explorer = self.explorer
-        self.drawn, self._allowed = drawn, allowed
+        self.drawn, self.allowed = drawn, allowed
         explorer.baseline, explorer.passing, explorer.failing = SequentialBaseline(), [], []
         explorer.uncontrolled.clear()
         explorer.events.frozen = False
         explorer.hide({})
-
-
-_MESSAGES = {
-    Why.MODEL: "the model gives other results",
-    Why.RESULTS: "no sequential order gives these results",
-    Why.EXCEPTION: "no sequential order raises this",
-    Why.REAL_TIME: "only orders give these results in which an operation comes before one that had returned when it was called",
-}
