@@ -231,7 +231,7 @@ def test_a_thread_that_polls_gets_what_it_waits_for_and_one_that_polls_for_ever_
     fuzz(spin, ready, setup=lambda: {"ready": False}).assert_holds()
     result = fuzz(spin, lambda kept: None, setup=lambda: {"ready": False})
     result.assert_violated()
-    assert result.symptom == "livelock"
+    assert "livelock" in result.reason
 
 
 def test_sleeping_orders_nothing():

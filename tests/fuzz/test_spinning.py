@@ -205,7 +205,7 @@ def test_a_loop_that_looks_through_a_list_is_a_livelock_if_nobody_changes_it():
 
     result = counted(poll, announce, setup=Feed, schedules=20)
     assert result.verdict == "violated"
-    assert result.symptom == "livelock"
+    assert "livelock" in result.reason
 
 
 @pytest.mark.slow
@@ -221,7 +221,7 @@ def test_two_threads_that_wait_for_each_other_in_loops_are_a_livelock():
 
     result = counted(wait, wait_for_two, lambda flag: flag.done.append(1), setup=Flag, schedules=20)
     result.assert_violated()
-    assert result.symptom == "livelock"
+    assert "livelock" in result.reason
 
 
 @pytest.mark.slow

@@ -116,7 +116,8 @@ def test_a_coroutine_test_without_a_plugin_is_measured_in_new_event_loops(run):
 
 
 @pytest.mark.exclusive
-@pytest.mark.parametrize("plugin", ["pytest_asyncio", pytest.param("anyio", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("plugin", ["pytest_asyncio", "anyio"])
 def test_a_coroutine_test_works_where_an_async_plugin_is_installed(run, plugin):
     if importlib.util.find_spec(plugin) is None:
         pytest.skip(f"{plugin} is not installed")

@@ -58,7 +58,7 @@ def test_there_is_one_summary_with_every_check(run):
 
 
 @pytest.mark.exclusive
-@pytest.mark.parametrize("workers", [pytest.param("0", marks=pytest.mark.slow), "2"])
+@pytest.mark.parametrize("workers", ["0", pytest.param("2", marks=pytest.mark.slow)])
 def test_junit_has_the_figures_as_properties_also_under_xdist(run, pytester, workers):
     run(WAITS, "--junitxml=out.xml", f"-n{workers}").assert_outcomes(passed=2)
     cases = {case.get("name"): case for case in ET.parse(pytester.path / "out.xml").iter("testcase")}

@@ -4,6 +4,7 @@ import sys
 
 import pytest
 
+from pytest_gilcheck.core.errors import BadValue
 from pytest_gilcheck.settings import SETTINGS, Settings, option, variable
 from tests.slow import one_in
 
@@ -33,12 +34,19 @@ BAD = [
 LAYERS = ["option", "environment", "ini"]
 
 
+@pytest.mark.parametrize(("name", "value", "expected"), BAD[:-1])
+def test_a_bad_value_is_refused_with_what_is_accepted(name, value, expected):
+    with pytest.raises(BadValue) as refused:
+        Settings(environment={name: value}).value(name)
+    assert str(refused.value) == f"{name}='{value}' (from environment GILCHECK_{name.upper()}): expected {expected}"
+
+
+BY_DEFAULT = {("option", "fast"), ("environment", "nonsense"), ("ini", "1"), ("option", "/no/such/folder/x.json")}
+
+
 @pytest.mark.parametrize(
     ("layer", "name", "value", "expected"),
-    one_in(
-        len(LAYERS),
-        [pytest.param(layer, *bad) for index, bad in enumerate(BAD) for layer in LAYERS[index % 3 :] + LAYERS[: index % 3]],
-    ),
+    [pytest.param(layer, *bad, marks=() if (layer, bad[1]) in BY_DEFAULT else pytest.mark.slow) for bad in BAD for layer in LAYERS],
 )
 def test_a_bad_setting_is_a_usage_error_that_names_its_source(run, pytester, monkeypatch, layer, name, value, expected):
     options, source = [], f"ini gilcheck_{name}"
@@ -219,10 +227,10 @@ def test_the_help_names_every_option_with_its_environment_and_ini(run):
         assert f"gilcheck_{name}" in text
 
 
-@pytest.mark.exclusive
 def test_the_marker_is_listed_and_strict_markers_know_it(run):
     run("", "--markers").stdout.fnmatch_lines(["@pytest.mark.gil_scaling(min_speedup=*"])
-    run(WAITS, "--strict-markers", "--gilcheck-budget=10").assert_outcomes(passed=1)
+    run(WAITS, "--strict-markers", "--gilcheck-disable").assert_outcomes(passed=1)
+    run(WAITS.replace("gil_scaling", "gil_scalin"), "--strict-markers", "--gilcheck-disable").assert_outcomes(errors=1)
 
 
 @pytest.mark.parametrize(("word", "on"), [("on", True), ("1", True), ("YES", True), ("off", False), ("0", False), ("No", False)])
