@@ -13,15 +13,16 @@ from typing import Any
 
 _READER = "pytest_gilcheck.engine.bytecode.sources"
 _ENTRY = "pytest_gilcheck.fuzz.entry"
-_LOOK_AHEAD = ("pytest_gilcheck.engine.bytecode.changing", "pytest_gilcheck.engine.session")
+_CLASSES = "pytest_gilcheck.engine.bytecode.computed"
+_FILES = "pytest_gilcheck.engine.session"
 
 
 def before_fork(markers: Collection[str]) -> None:
     """What takes each fork of this process time, for a test with these markers: import the check, look at classes and files."""
     if "gil_fuzz" in markers:
         import_module(_ENTRY)
-        for name in _LOOK_AHEAD:
-            import_module(name).look_ahead()
+        import_module(_CLASSES).computed_elsewhere()
+        import_module(_FILES).look_ahead()
 
 
 def of_child() -> dict[str, Any]:

@@ -308,6 +308,10 @@ def _searched(
                 raise StateLeft(searched.failure, failure)
             return not_repeatable(explorer.program, template, failure.error or AssertionError(failure.message))
         return violated(explorer, plan, template, searched, sequential, deadline, unrepeatable)
+    if (lost := searched.lost) is not None:
+        if explorer.engine.journal is not None:
+            raise StateLeft(lost.failure, lost.failure, lost)
+        return not_repeatable(explorer.program, template, lost.failure.error or AssertionError(lost.failure.message))
     if unrepeatable:
         why = f"{unrepeatable}; so {drawn} without a failure prove nothing"
         what_to_do = "make all state in setup, and seed random numbers there"

@@ -96,7 +96,7 @@ def search_all_draws(
         further, schedules, counting = further + 1, schedules + outcome.explored, counting + outcome.counting
         focused += outcome.focused + outcome.focused_conflicts
         sampled += outcome.sampled
-        first.expired = first.expired or outcome.expired
+        first.expired, first.lost = first.expired or outcome.expired, first.lost or outcome.lost
         if outcome.failure is not None:
             sequential[:] = own
             return Drawn(outcome, uses=True)

@@ -18,7 +18,7 @@ from ..engine.schedule import Token, checksum, preemptions
 from ..search import ledger
 from ..search.explorer import Explorer
 from ..search.ledger import Ledger
-from ..search.outcome import SearchOutcome
+from ..search.outcome import Lost, SearchOutcome
 from ..search.plan import FuzzPlan
 from ..search.replays import Replays
 from ..search.strategy import run_all
@@ -33,14 +33,18 @@ class StateLeft(Exception):
     Attributes:
         failure: of that run.
         now: how every sequential order fails now; None if the same schedule passes.
+        lost: what its schedule depends on, if not what is known by now.
     """
 
-    def __init__(self, failure: Failure, now: Failure | None = None) -> None:
+    def __init__(self, failure: Failure, now: Failure | None = None, lost: Lost | None = None) -> None:
         super().__init__(failure.message)
-        self.failure, self.now = failure, now
+        self.failure, self.now, self.lost = failure, now, lost
 
     def note(self, journal: Journal) -> None:
         """Leave the schedule for a process in which nothing has run yet."""
+        if self.lost is not None:
+            journal.learn(self.lost.learnt)
+            journal.set_draw(self.lost.draw)
         error = None if self.now is None else self.now.error or AssertionError(self.now.message)
         choices = ((choice, masked) for choice, _, _, masked in self.failure.run.choices)
         journal.leave(choices, b"" if error is None else packed(error).encode())

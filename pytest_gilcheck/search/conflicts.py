@@ -48,8 +48,15 @@ class TurnedConflicts(Strategy):
             counted, self.failure = max(counted, reduction.runs), ran.failure
             reduction.saw(proposed, summary)
             gave_up = summary.touched is not None and summary.touched.gave_up
-            if not proposed.again and (self.ended() or gave_up):  # the next record would take as long
+            if not proposed.again and (self._ended() or gave_up):  # the next record would take as long
                 return
+
+    def _ended(self) -> bool:
+        try:
+            return self.ended()
+        except MoreSteps as void:
+            void.failure = self.failure
+            raise
 
 
 def reduction_of(explorer: Explorer, **of: Any) -> Reduction:
@@ -116,7 +123,7 @@ class Conflicts(PartOfSearch):
 
         def ended() -> bool:
             self._note(reduction)
-            self._only_if_steps_unchanged()
+            self._only_if_steps_unchanged(None)  # `TurnedConflicts` knows whether it failed
             if not account.reached(mark):
                 return False
             if account.counted and not account.reached() and not fits(1, 0.0):  # what is likely takes no record
@@ -153,7 +160,7 @@ class Conflicts(PartOfSearch):
         found.failure, found.torn, found.apart = failure, found.torn or reduction.torn, found.apart or reduction.apart
         found.settled = reduction.finished and found.failure is None and not reduction.doubt
         if found.settled and not self.executor.steps_unchanged(for_certain=True):
-            raise MoreSteps
+            raise MoreSteps(None)
         if found.settled:
             found.void, found.conflicts = 0, reduction.runs
             found.independent = reduction.independent

@@ -153,7 +153,7 @@ class Enumeration(PartOfSearch):
             samples += drawn and not forced
             run, failure = yield following(schedule, recording=True, measuring=self.how.gil)
             self.found.enumerated += 1
-            self._only_if_steps_unchanged()
+            self._only_if_steps_unchanged(failure)
             if failure is not None:
                 self.found.failure = failure
                 return None

@@ -95,7 +95,7 @@ class Here:
 
     def _trace(self, want: Want) -> Trace:
         names = self._explorer.events.names
-        by_dictionaries = names.anything or names.dictionaries
+        by_dictionaries = names.anything
         return Trace(self._explorer.engine, focusing=want.focusing, until=want.until, by_dictionaries=by_dictionaries)
 
 

@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..engine.outcome import Failure
 from ..engine.schedule import preemptions
 from .bound import Bound
 from .ledger import FEWEST, PCT_DEPTH
+
+
+class Lost(NamedTuple):
+    """A failure whose schedule is void here (`MoreSteps`), and what its points depend on, for a process in which nothing has run.
+
+    Attributes:
+        learnt: about names, before that run.
+        draw: of chance.
+    """
+
+    failure: Failure
+    learnt: tuple[int, ...]
+    draw: int
 
 
 @dataclass
@@ -16,6 +30,7 @@ class SearchOutcome:
 
     Attributes:
         failure: the first failure; its schedule is minimal if it was found by enumeration.
+        lost: one that came before there were more visible steps, and did not come again.
         complete: the number of preemptions up to which all schedules were run; -1 for none.
         exhausted: the number of schedules of that enumeration.
         enumerated: the number of schedules run by enumeration, complete or not.
@@ -43,6 +58,7 @@ class SearchOutcome:
     """
 
     failure: Failure | None = None
+    lost: Lost | None = None
     complete: int = -1
     exhausted: int = 0
     enumerated: int = 0

@@ -122,7 +122,7 @@ class StoppingTest(Sampling):
             most = 1 if few and first else left
             seen = yield from self._portfolio(self._lengths, self.points, seldom=few and not first, most=most, kinds=TESTING)
             self.same = self.same and (not found.independent or seen <= {self.points})
-            self._only_if_steps_unchanged()
+            self._only_if_steps_unchanged(found.failure)
 
 
 def lengths_of(steps: Mapping[int, int]) -> list[int]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf
 
+from ..engine.outcome import Failure
 from ..engine.running.record import ScheduleRun
 from .conflicts import Conflicts
 from .enumeration import Enumeration
@@ -17,7 +18,7 @@ from .explorer import Explorer
 from .failing_orders import FailingOrders
 from .focus import Focus
 from .ledger import FEWEST, Account
-from .outcome import SearchOutcome
+from .outcome import Lost, SearchOutcome
 from .samples import Samples, StoppingTest
 from .strategy import Driver, How, InThisProcess, MoreSteps
 
@@ -77,7 +78,9 @@ class Search:
                 if found.everything and self._how.sampling:
                     self._passes_test(sequential)
                 break
-            except MoreSteps:
+            except MoreSteps as void:
+                if void.failure is not None and found.lost is None:
+                    found.lost = self._lost(void.failure)
                 self._begin_anew(sequential)
         if not found.settled and (more or (found.asked is not None and not found.everything)):
             self._sample(sequential)
@@ -87,9 +90,14 @@ class Search:
         found.expired = found.failure is None and self._account.expired
         return found
 
+    def _lost(self, failure: Failure) -> Lost:
+        engine = self._explorer.engine
+        return Lost(failure, () if engine.journal is None else engine.journal.learnt, engine.chance.draw)
+
     def _begin_anew(self, sequential: list[ScheduleRun]) -> None:
         """All schedules so far are void, because the points of a run are others now."""
         found = self.found
+        found.failure = None
         self._explorer.hide({})
         self._explorer.events.names.show_everything(False)
         sequential[:] = self._explorer.measured()

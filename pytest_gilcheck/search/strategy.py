@@ -229,7 +229,15 @@ def run_all(explorer: Explorer, strategy: Strategy) -> None:
 
 
 class MoreSteps(Exception):
-    """New code has started that stores what had counted as constant, so the points of all schedules so far are void."""
+    """New code has started that stores what had counted as constant, so the points of all schedules so far are void.
+
+    Args:
+        failure: how the run failed that has shown it, if it did: that run may have left behind what lets no later one fail.
+    """
+
+    def __init__(self, failure: Failure | None) -> None:
+        super().__init__()
+        self.failure = failure
 
 
 @dataclass(frozen=True)
@@ -274,6 +282,6 @@ class PartOfSearch(Strategy):
         brief = monotonic() >= self.how.brief_after and self.found.counting >= FEWEST and not self.found.conflicts_open
         return brief or self.account.reached()
 
-    def _only_if_steps_unchanged(self) -> None:
+    def _only_if_steps_unchanged(self, failure: Failure | None) -> None:
         if not self.executor.steps_unchanged():
-            raise MoreSteps
+            raise MoreSteps(failure)

@@ -58,7 +58,7 @@ def test_tables_are_not_taken_from_before_names_became_more(monkeypatch):
 
     def grown(events):
         events.foresee(codes, ())
-        events.names.set_by_call("busy")
+        events.names.called(setattr)
 
     _, same, anew = first_run(monkeypatch, grown)
     assert same == codes

@@ -16,10 +16,8 @@ from pytest_gilcheck.engine.bytecode import (
     call_effects,
     calls,
     changing,
-    dropping,
     effects,
     instructions,
-    namespaces,
     operands,
     part_effects,
     sources,
@@ -77,16 +75,8 @@ def replaced(owner, name, value):
     return lambda monkeypatch: monkeypatch.setattr(owner, name, value)
 
 
-def both(one, other):
-    return lambda monkeypatch: (one(monkeypatch), other(monkeypatch))
-
-
 def pure(*callees):
     return lambda monkeypatch: monkeypatch.setattr(calls, "_PURE", calls._PURE | {id(each): each for each in callees})
-
-
-def blind_to(names, word):
-    return lambda monkeypatch: monkeypatch.setattr(sources, names, getattr(sources, names) - {word})
 
 
 def together(*plants):
@@ -99,8 +89,13 @@ def reader(topic, reading, changed, *, before="s.n += 1"):
 
 
 never = replaced(changing.Changing, "attribute_changes", lambda self, name, method: False)
-no_setattr = together(blind_to("STORING", "setattr"), replaced(changing.Changing, "set_by_call", lambda self, name: None))
-unended = replaced(dropping.Dropping, "may_end", lambda self, instruction: False)
+no_setattr = together(
+    replaced(changing, "CALLS_A_SETTER", ""),
+    replaced(changing, "STORING", changing.STORING - {"setattr"}),
+    replaced(changing.Changing, "called", lambda self, callee: None),
+)
+no_dictionaries = replaced(changing, "STORING", frozenset())
+unended = replaced(changing, "_ENDING", frozenset())
 immutable_results = replaced(operands, "_IMMUTABLE_RESULTS", operands._IMMUTABLE_RESULTS | {sum, sorted})
 TRIALS = {
     "an operator reads its operands": (reader("lists", "y = items + others", "items.append(9)"), excepted("BINARY_OP")),
@@ -165,19 +160,19 @@ TRIALS = {
     ),
     "and by a setattr of another name": (
         reader("dynamic", "y = s.limit", "put = setattr\nput(s, 'limit', 5)"),
-        together(no_setattr, replaced(namespaces._Followed, "only_calls", lambda self, name: True)),
+        no_setattr,
     ),
     "and through its dictionary": (
         reader("dynamic", "y = s.limit", "vars(s)['limit'] = 6"),
-        replaced(namespaces._Followed, "_stores", lambda self, key: True),
+        no_dictionaries,
     ),
     "and through its dictionary under a key that is computed": (
         reader("dynamic", "y = s.limit", "vars(s)['LIMIT'.lower()] = 6"),
-        replaced(namespaces._Followed, "_stores", lambda self, key: True),
+        no_dictionaries,
     ),
     "and through a local that is its dictionary": (
         reader("dynamic", "y = s.limit", "names = s.__dict__\nnames['LIMIT'.lower()] = 6"),
-        replaced(namespaces._Followed, "_local", lambda self, name: True),
+        no_dictionaries,
     ),
     "a global is rebound": (
         reader("names", "y = level", "rebound()"),
@@ -186,14 +181,14 @@ TRIALS = {
     "and through globals()": (
         reader("dynamic", "y = level", "globals()['level'] = 8"),
         together(
-            replaced(namespaces._Followed, "_stores", lambda self, key: True),
+            no_dictionaries,
             replaced(changing.Changing, "check_values", lambda self: None),
         ),
     ),
     "a method is rebound": (reader("dynamic", "y = s.action()", "s.action = other_action"), never),
     "and by mock.patch": (
         reader("dynamic", "y = s.action()", "mock.patch.object(State, 'action', other_action).start()"),
-        both(replaced(sources, "STORING", frozenset()), replaced(sources, "_stored_in_classes", lambda parts: set())),
+        together(no_setattr, no_dictionaries, replaced(sources, "_stored_outside_of_self", lambda node: set())),
     ),
     "a cell is rebound": (
         reader("cells", "y = cell_twice()", "cell_set(4)"),
@@ -201,7 +196,7 @@ TRIALS = {
     ),
     "the end of an object can be seen": (
         Drawn(("ends",), (("kept = plain()\ns.plain = None\ns.n += 1\nkept = None\ns.n += 1",), ("x = s.n\ny = plain() is None",))),
-        replaced(changing, "_ENDING", frozenset()),
+        unended,
     ),
     "what a local referred to ends with the next store": (
         Drawn(("ends",), (("kept = plain()\ns.plain = None\ns.n += 1\nkept = None\ns.n += 1",), ("x = s.n\ny = plain() is None",))),
@@ -215,7 +210,7 @@ TRIALS = {
 if sys.version_info >= (3, 12):
     TRIALS["an argument that only the stack refers to ends with the call"] = (
         Drawn(("ends",), (("y = type(vars(s).pop('plain')) is int",), ("y = [hasattr(s, 'plain'), plain() is None]",))),
-        replaced(dropping.Dropping, "arguments_end", lambda self, instruction: False),
+        unended,
     )
 
 
@@ -381,8 +376,10 @@ def test_no_exception_of_the_rule_loses_an_outcome_and_a_planted_mistake_does(na
     differing, brute, _ = missed(drawn, preemptions=1)
     assert not differing
     assert len(brute.found) > 1
-    for module, known in ((operands, "_known"), (sources, "_codes"), (sources, "_files")):
-        monkeypatch.setattr(module, known, {})  # what was worked out without the mistake, and what will be with it
+    for known in (operands._known, sources.of_code):
+        monkeypatch.setattr(known, "_by_id", {})  # what was worked out without the mistake, and what will be with it
+        monkeypatch.setattr(known, "_by_value", {})
+    monkeypatch.setattr(sources, "_files", {})
     monkeypatch.setattr(sources, "_of_text", sources._of_text.__wrapped__)
     plant(monkeypatch)
     _, brute, ours = missed(drawn, preemptions=1, brute=brute)

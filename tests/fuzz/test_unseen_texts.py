@@ -11,7 +11,7 @@ import types
 
 import pytest
 
-from pytest_gilcheck.engine.bytecode import changing
+from pytest_gilcheck.engine.bytecode import changing, computed
 from pytest_gilcheck.engine.schedule import Token, checksum
 from pytest_gilcheck.search.search import Search
 
@@ -230,8 +230,8 @@ def test_a_global_that_the_setup_stores_only_once_is_not_made_anew(made, monkeyp
 
 
 def test_a_class_that_types_has_made_for_a_program_is_none_of_the_library():
-    assert not changing._of_the_library(types.new_class("Row"))
-    assert changing._of_the_library(types.SimpleNamespace)
+    assert not computed.of_the_library(types.new_class("Row"))
+    assert computed.of_the_library(types.SimpleNamespace)
 
 
 @pytest.mark.slow
@@ -240,7 +240,7 @@ def test_a_failure_that_only_the_test_of_a_proof_finds_replays(made, monkeypatch
     work = "\ndef work():\n    total = 0\n    for number in range(60): total = (total * 31 + number) % 997\n"
     text = PROGRAMS["the arguments of a signature"].replace("def look(s):\n", "def look(s):\n    work()\n")
     module = made(text.replace("def change(s): ", "def change(s): work(); ") + work)
-    monkeypatch.setattr(changing, "_computed_elsewhere", lambda: frozenset())
+    monkeypatch.setattr(changing, "computed_elsewhere", lambda: frozenset())
     result = counted(module.look, module.change, setup=module.State, invariant=module.same, schedules=1000)
     assert result.verdict == "violated", str(result)
     assert checksum("all_visible") in Token.read(result.token).learnt

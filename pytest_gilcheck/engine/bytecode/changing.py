@@ -18,24 +18,22 @@ method of a built-in container. Anything else may be computed by a descriptor in
 from __future__ import annotations
 
 import _io
+import ast
 import builtins
 import collections
 import functools
 import re
 import sys
-import types
-import weakref
-from collections.abc import Iterable, Iterator, Set
-from types import BuiltinFunctionType, CodeType, FunctionType, GetSetDescriptorType, MemberDescriptorType
+from collections.abc import Iterable, Set
+from types import CodeType, MethodWrapperType, SimpleNamespace, WrapperDescriptorType
 from typing import Any
 
-from ...core.classes import bases_of, derived_from, in_class, module_of_class, names_of
+from ...core.classes import bases_of, names_of
 from ...core.source import file_text
 from ..schedule import checksum
-from . import sources
+from .computed import computed_by, computed_elsewhere, is_borrowed, kept_in_c, of_the_library
 from .library import partly_stepped
-from .setters import stored_by_initialiser
-from .sources import CATCHERS, MAY_ALIAS, of_code, of_file, uses_dictionaries
+from .sources import CALLS_A_SETTER, CATCHERS, MAKERS, MAY_ALIAS, STORING, of_code, of_file
 
 _ENDING = frozenset(  # code that has one of these names may notice when an object ends
     {
@@ -53,26 +51,6 @@ _LOOKING_IN = frozenset(  # code that has one of these names may see the locals 
         "getrefcount", "gi_frame", "cr_frame", "ag_frame", "monitoring", "__kwdefaults__",
     }
 )  # fmt: skip
-_CHANGED_IN_C = frozenset(  # attributes of types of the standard library that are written in C, and change without a store
-    {
-        "closed", "value", "raw", "contents", "buffer", "gi_running", "gi_suspended", "gi_yieldfrom", "cr_running", "cr_suspended",
-        "cr_await", "ag_running", "ag_suspended", "ag_await", "f_lineno", "f_lasti", "tb_next", "tb_lineno", "needs_input", "eof",
-        "pending", "unused_data", "unconsumed_tail", "session", "session_reused", "nbytes", "shape", "strides", "readonly",
-        "timeout", "encoding", "errors", "newlines", "line_buffering", "write_through", "in_transaction", "total_changes",
-        "lastrowid", "rowcount", "description", "characters_written", "obj", "__traceback__", "__context__", "__cause__",
-        "__suppress_context__", "__notes__", "timezone", "altzone", "daylight", "tzname",
-    }
-)  # fmt: skip
-_CONSTANT_IN_C = frozenset(  # those that do not change, and that much code uses for its own
-    {
-        "name", "mode", "path", "type", "size", "offset", "args", "kwargs", "proto", "family", "digest_size", "block_size",
-        "typecode", "itemsize", "var", "old_value", "connection", "pattern", "version", "default", "indent", "strict", "dialect",
-        "id", "time", "closefd", "delimiter", "check", "protocol", "server_side", "server_hostname", "ident",
-    }
-)  # fmt: skip
-_CONSTANT_MODULES = frozenset(  # of types in C, whose attributes do not change, or are in `_CHANGED_IN_C`
-    {"builtins", "datetime", "re", "_struct", "decimal", "functools", "operator", "_operator", "types", "collections", "itertools"}
-)
 _OF_CALLS = frozenset({".__code__", ".__defaults__", ".__kwdefaults__", ".__call__"})  # each call reads them, and is no step
 _CLOSED_AT_END = _io._IOBase  # where an instance ends, it calls its method `close`
 _WEAK_MODULES = ("weakref.py", "_weakrefset.py")  # who starts code of theirs may notice when an object ends
@@ -83,20 +61,10 @@ _CONTAINERS = (
 _CONTAINER_METHODS = frozenset(
     name for kind in _CONTAINERS for name in dir(kind) if callable(getattr(kind, name)) and not name.startswith("__")
 )
-_IMMUTABLE = frozenset(  # modules and classes in Python whose properties do not change
-    {
-        "pathlib", "enum", "inspect.Parameter", "inspect.Signature", "ipaddress", "fractions", "uuid", "typing", "statistics",
-        "urllib.parse", "ast", "types", "numbers", "zoneinfo", "importlib.metadata", "importlib.resources", "importlib.abc",
-        "annotationlib", "dis", "dataclasses", "tokenize", "operator", "functools", "abc", "re", "socket", "asyncio",
-        "http.HTTPStatus", "platform", "bz2", "lzma",
-    }
-)  # fmt: skip
-_CONSTANT_IN_PYTHON = frozenset({"name"})  # a property of threads and log handlers, which much code uses for its own
-_OF_METHODS = frozenset({functools.partialmethod, functools.singledispatchmethod})
-_BOUND = frozenset({FunctionType, BuiltinFunctionType, classmethod, staticmethod, MemberDescriptorType})  # they compute nothing
 _INITIALISED = (BaseException, AttributeError, StopIteration, collections.deque, collections.defaultdict)  # again, up to 3.11
-WRAPPING = functools.update_wrapper.__code__
-_FLAGS = ("anything", "ends_matter", "looked_into", "all_visible")
+_SETTERS = frozenset({"__setattr__", "__delattr__"})
+_KEEPING = (SimpleNamespace, ast.AST)  # ``__init__`` stores what it is called with by name
+_FLAGS = ("anything", "by_setters", "ends_matter", "looked_into", "all_visible")
 MISSING = object()
 
 
@@ -105,8 +73,8 @@ class Changing:
 
     Attributes:
         grown: whether a name may change that was taken for constant.
-        anything: whether any name may change.
-        dictionaries: whether a name may be read or stored through a dictionary, or by a call, even if it is known which.
+        anything: whether any name may change, by what nobody sees.
+        by_setters: whether any attribute may, by a call of `setattr`, which is a step.
         ends_matter: whether code under test may notice when an object ends.
         looked_into: whether code under test may look into frames, so that every instruction is visible.
         all_visible: whether every instruction is visible for another reason.
@@ -116,7 +84,7 @@ class Changing:
 
     def __init__(self) -> None:
         self.grown = False
-        self.anything = self.ends_matter = self.looked_into = self.dictionaries = self.all_visible = False
+        self.anything = self.by_setters = self.ends_matter = self.looked_into = self.all_visible = False
         self.thread_matters = self.thread_ends_matter = False
         self._stored: set[str] = set()  # ".x", "global x", "cell x"
         self._taken_for_constant: set[str] = set()
@@ -140,7 +108,6 @@ class Changing:
         self._known |= found.attributes
         self._methods |= found.methods
         self._computed |= found.computed
-        self.dictionaries = self.dictionaries or found.dictionaries
         self.thread_matters = self.thread_matters or found.of_threads
         self.thread_ends_matter = self.thread_ends_matter or found.of_ends
         self._words(found.words)
@@ -157,21 +124,24 @@ class Changing:
         Returns:
             Whether another start of it would tell no more.
         """
-        stored, words, called = of_code(code)
+        stored, words = of_code(code)
         self._store(stored)
-        self.dictionaries = self.dictionaries or uses_dictionaries(code)
         if under_test and not partly_stepped(code.co_filename):
             self.file(code.co_filename)
-            if sys.version_info < (3, 12):  # from there on, each call says which name it stores (`set_by_call`)
-                self._words(called)
-                if "__init__" in code.co_names or of_file(code.co_filename).initialises:
-                    self._store(frozenset(f".{name}" for kind in _INITIALISED for name in stored_by_initialiser(kind)))
-                if "__init__" in code.co_names and of_file(code.co_filename).keeps_keywords:
-                    self._set("anything")
+            if CALLS_A_SETTER in words:
+                self._set("by_setters")
+            if sys.version_info < (3, 12):  # from there on, each call says what it calls (`called`)
+                text = file_text(code.co_filename)
+                if "__init__" in code.co_names or ".__init__" in text:
+                    self._store(frozenset(f".{name}" for kind in _INITIALISED for name in kept_in_c(kind)))
+                    if "SimpleNamespace" in text:
+                        self._set("by_setters")
             if code.co_filename.startswith("<"):  # there is no source to read
-                self._words(words - called if sys.version_info >= (3, 12) else words)
+                self._words(words)
             return True
-        self._words(words & sources.STORING)
+        self._words(words & STORING)
+        if CALLS_A_SETTER in words:
+            self._set("anything")
         if not code.co_filename.endswith(_WEAK_MODULES):
             return True
         asked = asked_by_test or under_test
@@ -201,30 +171,27 @@ class Changing:
         """Take note of the attributes of these classes that a descriptor computes, however it has come there."""
         found: set[str] = set()
         for kind in {id(kind): kind for kind in kinds}.values():  # no set: a metaclass may hash classes its own way
-            if _of_the_library(kind):
+            if of_the_library(kind):
                 continue
             if any("__del__" in names_of(base) or base is _CLOSED_AT_END for base in bases_of(kind)):
                 self._set("ends_matter")
-            found.update(_computed(kind))
-            if any(_is_borrowed(names_of(kind).get(name), kind) for name in CATCHERS):
+            found.update(computed_by(kind))
+            if any(is_borrowed(names_of(kind).get(name), kind) for name in CATCHERS):
                 self._set("anything")  # any name may stand for what changes
         self._store(frozenset(f".{name}" for name in found))
 
-    def set_by_call(self, name: str | None) -> None:
-        """Take note of an attribute that a call is about to store; None for one of which the name is not known."""
-        if name is None or name in sources.STORING:
-            self._set("anything")
-        else:
-            self._store(frozenset({f".{name}"}))
-
-    def wraps(self, wrapped: object, assigned: object, updated: object) -> bool:
-        """Take note of a call of `functools.update_wrapper`; returns whether all that it stores is known."""
-        as_usual = assigned is functools.WRAPPER_ASSIGNMENTS and updated is functools.WRAPPER_UPDATES
-        if not as_usual or type(wrapped) is not FunctionType:
-            return False
-        names = (*functools.WRAPPER_ASSIGNMENTS, "__wrapped__", *wrapped.__dict__)
-        self._store(frozenset(f".{name}" for name in names))
-        return True
+    def called(self, callee: object) -> None:
+        """Take note of what code under test calls: C may store attributes of which no instruction has the name."""
+        while type(callee) is functools.partial:
+            callee = callee.func
+        if callee is setattr or callee is delattr:
+            self._set("by_setters")
+        elif type(callee) is WrapperDescriptorType or type(callee) is MethodWrapperType:
+            kind, name = callee.__objclass__, callee.__name__
+            if name in _SETTERS or (name == "__init__" and any(kind is each for each in _KEEPING)):
+                self._set("by_setters")
+            elif name == "__init__" and kind is not object:
+                self._store(frozenset(f".{name}" for name in kept_in_c(kind)))
 
     def _store(self, stored: frozenset[str]) -> None:
         if new := stored - self._stored:
@@ -235,7 +202,7 @@ class Changing:
                 self.grown = True
 
     def _words(self, words: Set[str]) -> None:
-        if words & sources.STORING:
+        if words & STORING or words & MAKERS:
             self._set("anything")
         if words & _ENDING:
             self._set("ends_matter")
@@ -316,7 +283,7 @@ class Changing:
         if self._changes(f".{name}", f"global {name}") or name in self._computed:
             return True
         known = name in self._methods or name in self._known if method else name in self._known
-        return not known or name in _computed_elsewhere() or not self._constant(f".{name}")
+        return not known or name in computed_elsewhere() or not self._constant(f".{name}")
 
     def global_changes(self, name: str) -> bool:
         return self._changes(f"global {name}", f".{name}") or not self._constant(f"global {name}", f".{name}")
@@ -328,7 +295,7 @@ class Changing:
         """Whether one of these may change, as far as known: a global is also an attribute of its module."""
         stored = [name for name in names if name in self._stored or (self._learnt and checksum(name) in self._learnt)]
         self._used.update(stored, self._flags())
-        return self.anything or bool(stored)
+        return self.anything or self.by_setters or bool(stored)
 
     def _constant(self, *names: str) -> bool:
         """Take these names for constant."""
@@ -358,92 +325,3 @@ class Changing:
 
 def _value(namespace: dict[str, Any], name: str) -> object:
     return namespace.get(name, getattr(builtins, name, MISSING))
-
-
-def _is_borrowed(method: object, kind: type) -> bool:
-    """Whether a method is no function, and not what a class in C has of its own."""
-    return method is not None and type(method) is not FunctionType and getattr(method, "__objclass__", None) is not kind
-
-
-def _computed(kind: type) -> Iterator[str]:
-    """The names under which a class has a descriptor that may compute something."""
-    for name, value in list(names_of(kind).items()):
-        renamed = type(value) is MemberDescriptorType and value.__name__ != name  # a slot that is stored under another name
-        if type(value) is GetSetDescriptorType and name.startswith("__"):  # `__dict__`, `__weakref__`
-            continue
-        if renamed or (type(value) not in _BOUND and in_class(type(value), "__get__") is not None):
-            yield name
-
-
-def _computed_in_python(kind: type) -> Iterator[str]:
-    """Those whose value is computed by Python code."""
-    for name in _computed(kind):
-        value = names_of(kind)[name]
-        if type(value) is property or (type(value) not in _OF_METHODS and type(in_class(type(value), "__get__")) is FunctionType):
-            yield name
-
-
-class _ComputedElsewhere:
-    """The names of attributes that a type in C, or a class of the standard library, computes from a state that changes.
-
-    No store instruction changes them, and no step is made when they are read. What is known stays known, also in the forks of this
-    process: a name too many costs steps.
-    """
-
-    def __init__(self) -> None:
-        self._names = set(_CHANGED_IN_C)
-        self._modules = 0  # that were there when this has looked last: a module that is imported brings types of its own
-        self._looked_at: dict[int, weakref.ref[type]] = {}  # by id; a class may come to the address of one that has ended
-
-    def names(self) -> Set[str]:
-        if self._modules != len(sys.modules):
-            self._modules = len(sys.modules)
-            self._look()
-        return self._names
-
-    def _look(self) -> None:
-        known = self._looked_at
-        new = [kind for kind in derived_from(object) if (seen := known.get(id(kind))) is None or seen() is not kind]
-        known.update((id(kind), weakref.ref(kind)) for kind in new)
-        self._names |= _computed_in(new)
-
-
-def _computed_in(kinds: Iterable[type]) -> set[str]:
-    found: set[str] = set()
-    for kind in kinds:
-        names = names_of(kind)
-        module = module_of_class(kind).partition(".")[0]
-        standard = _of_the_library(kind)
-        if standard and not _is_immutable(kind):
-            found |= {name for name in _computed_in_python(kind) if name not in _CONSTANT_IN_PYTHON}
-        if "__slots__" in names or (standard and (module in _CONSTANT_MODULES or issubclass(kind, (tuple, BaseException)))):
-            continue  # of Python, or it does not change
-        members = {name for name, value in list(names.items()) if type(value) in (GetSetDescriptorType, MemberDescriptorType)}
-        found |= members - _CONSTANT_IN_C if standard else members
-    return found
-
-
-_elsewhere = _ComputedElsewhere()
-
-
-def _computed_elsewhere() -> Set[str]:
-    return _elsewhere.names()
-
-
-def look_ahead() -> None:
-    """Look at all classes of this process, so that its forks need not."""
-    _elsewhere.names()
-
-
-def _of_the_library(kind: type) -> bool:
-    """Whether a class is one of the standard library, and not one that `types` has made for a program."""
-    module = module_of_class(kind)
-    if module == "types" and getattr(types, kind.__name__, None) is not kind:
-        return False
-    return module.partition(".")[0] in sys.stdlib_module_names
-
-
-def _is_immutable(kind: type) -> bool:
-    """Whether a class of the standard library, or a module that it is in, is among those whose properties do not change."""
-    parts = (*module_of_class(kind).split("."), kind.__name__)
-    return any(".".join(parts[:count]) in _IMMUTABLE for count in range(1, len(parts) + 1))

@@ -1,14 +1,11 @@
-"""The instructions of a code object, read once: each new state of what is known of names asks for them again.
-
-A program may make the same function anew in each run (``exec``). Such code objects are equal, and have equal instructions.
-"""
+"""What is known of code objects whatever is known of names, each read once: its instructions, and what others make of them."""
 
 from __future__ import annotations
 
 import dis
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import CodeType
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from ...core.lookup import looked_up
 from ...core.own_builtins import PutBack
@@ -18,24 +15,40 @@ _MOST_KNOWN = 5_000  # code objects, after which all is forgotten: a program may
 _Fact = TypeVar("_Fact")
 
 
-def kept(known: dict[CodeType, _Fact], code: CodeType, fact: _Fact) -> _Fact:
-    """Keep what was read of a code object, and return it."""
-    if len(known) >= _MOST_KNOWN:
-        known.clear()
-    known[code] = fact
-    return fact
+class OfCode(Generic[_Fact]):
+    """A function of a code object whose answers are kept. The code objects stay alive with them, so that their ids stay in use.
+
+    A program may make the same function anew in each run (``exec``). Such code objects are equal, and so is what is known of them.
+    But to hash one, Python hashes all that it contains: so each is looked up by its id first.
+    """
+
+    def __init__(self, work_out: Callable[[CodeType], _Fact]) -> None:
+        self._work_out = work_out
+        self.forget()
+
+    def __call__(self, code: CodeType) -> _Fact:
+        key = id(code)
+        known = looked_up(self._by_id, key)
+        return self._kept(code) if known is None else known[1]
+
+    def forget(self) -> None:
+        """Forget all answers."""
+        self._by_id: dict[int, tuple[CodeType, _Fact]] = {}
+        self._by_value: dict[CodeType, _Fact] = {}
+
+    def _kept(self, code: CodeType) -> _Fact:
+        if len(self._by_id) >= _MOST_KNOWN:
+            self.forget()
+        fact = self._by_value[code] if code in self._by_value else self._by_value.setdefault(code, self._work_out(code))
+        self._by_id[id(code)] = code, fact
+        return fact
 
 
-_known: dict[CodeType, list[dis.Instruction]] = {}
-
-
+@OfCode
 def instructions_of(code: CodeType) -> list[dis.Instruction]:
     """The instructions of a code object, in order."""
-    known = looked_up(_known, code)
-    if known is None:
-        with PutBack():
-            known = kept(_known, code, list(dis.get_instructions(code)))
-    return known
+    with PutBack():
+        return list(dis.get_instructions(code))
 
 
 _STORES = {number for name, number in dis.opmap.items() if INSTRUCTIONS.get(name, NEW).stores}
@@ -70,12 +83,9 @@ def backward_jumps(code: CodeType) -> list[dis.Instruction]:
 
 def instruction_at(code: CodeType, offset: int) -> tuple[str, int, Any]:
     """``opname``, ``arg`` and ``argval`` of the instruction at an offset; an empty name if there is none."""
-    key = id(code)
-    known = looked_up(_at, key)
-    if known is None:
-        found = {each.offset: (each.opname, each.arg or 0, each.argval) for each in instructions_of(code)}
-        known = _at[id(code)] = code, found  # a reference to the code, so that its id stays in use
-    return looked_up(known[1], offset) or ("", 0, None)
+    return looked_up(_by_offset(code), offset) or ("", 0, None)
 
 
-_at: dict[int, tuple[CodeType, dict[int, tuple[str, int, Any]]]] = {}
+@OfCode
+def _by_offset(code: CodeType) -> dict[int, tuple[str, int, Any]]:
+    return {each.offset: (each.opname, each.arg or 0, each.argval) for each in instructions_of(code)}

@@ -18,7 +18,7 @@ from inspect import CO_VARARGS, CO_VARKEYWORDS
 from types import CodeType
 from typing import Any
 
-from .code_facts import kept
+from .code_facts import OfCode
 from .instructions import INSTRUCTIONS, InstructionRow, effect, taken
 from .successors import Successors, successors_of
 
@@ -29,7 +29,6 @@ class Operand(Enum):
     """What is known of a value."""
 
     UNKNOWN = "any object, which other threads may reach"
-    HELD = "any object, which other threads may reach, and to which a local of this frame refers as well"
     IMMUTABLE = "a number, a text, None, or a tuple or frozen set of these"
     NUMBERS = "a range"
     FRESH = "a tuple, list or set of any objects, made in this frame, to which only its stack refers"
@@ -56,21 +55,25 @@ ValueOf = Callable[[str], Any]  # the value of a global that nothing rebinds; an
 OperandOf = Callable[[str], Operand]  # what is known of that value
 
 
-_known: dict[CodeType, tuple[dict[str, Operand], dict[int, Stack]]] = {}  # the globals asked for, and the result
-
-
 def operands(code: CodeType, instructions: Sequence[dis.Instruction], value_of: ValueOf) -> dict[int, Stack]:
     """The stack before each instruction, by offset, as far as it is known."""
-    known = _known.get(code)
-    if known is not None and all(_global(value_of(name)) is operand for name, operand in known[0].items()):
-        return known[1]
+    known = _known(code)
+    if known and all(_global(value_of(name)) is operand for name, operand in known[0][0].items()):
+        return known[0][1]
     asked: dict[str, Operand] = {}
 
     def operand_of(name: str) -> Operand:
         asked[name] = found = _global(value_of(name))
         return found
 
-    return kept(_known, code, (asked, _followed(code, instructions, operand_of)))[1]
+    known[:] = [(asked, _followed(code, instructions, operand_of))]
+    return known[0][1]
+
+
+@OfCode
+def _known(code: CodeType) -> list[tuple[dict[str, Operand], dict[int, Stack]]]:
+    """The globals that were asked for last, and the result; nothing at first."""
+    return []
 
 
 def parameters_of(code: CodeType) -> tuple[str, ...]:
@@ -164,8 +167,7 @@ class _Flow:
         if known.known == "the same":
             return stack
         if name == "COPY":
-            copied = _at(stack, argument)
-            copied = copied if copied is Operand.HELD else _kept(copied)
+            copied = _kept(_at(stack, argument))
             return (*_replaced(stack, argument, copied), copied)
         if name == "SWAP":
             top, other = _at(stack, 1), _at(stack, argument)
@@ -179,13 +181,11 @@ class _Flow:
 
     def _with_locals(self, does: str, named: Any, stack: Stack) -> Stack:
         """The stack after an instruction that loads or stores locals, in this order."""
-        if does.strip("l"):
-            stack = _let_go(stack)
         for what, name in zip(does, named if isinstance(named, tuple) else (named,), strict=True):
             if what == "s":
                 stack = self._stored(name, stack)
             elif what in "lc":
-                stack = (*stack, self._held(name) if what == "l" else self._local(name))
+                stack = (*stack, self._local(name))
         return stack
 
     def _made(self, known: InstructionRow, instruction: dis.Instruction, stack: Stack, takes: int) -> Operand:
@@ -207,11 +207,6 @@ class _Flow:
 
     def _local(self, name: str) -> Operand:
         return Operand.UNKNOWN if name in self._unknown else self._locals.get(name, Operand.IMMUTABLE)
-
-    def _held(self, name: str) -> Operand:
-        """What is known of the value of a local, to which it goes on to refer."""
-        found = self._local(name)
-        return Operand.HELD if found is Operand.UNKNOWN else found
 
     def _stored(self, name: str, stack: Stack) -> Stack:
         value = _kept(_at(stack, 1))
@@ -252,11 +247,6 @@ def _replaced(stack: Stack, depth: int, value: Operand) -> Stack:
 def _kept(value: Operand) -> Operand:
     """What is known of a value once there is another reference to it than the one on the stack."""
     return value if value in _SURVIVES_STORING else Operand.UNKNOWN
-
-
-def _let_go(stack: Stack) -> Stack:
-    """What is known of the stack when a local is about to refer to something else, or to nothing."""
-    return tuple([Operand.UNKNOWN if each is Operand.HELD else each for each in stack])
 
 
 def _global(value: object) -> Operand:

@@ -21,7 +21,7 @@ from typing import Any
 
 from ...core.lookup import looked_up
 from ...core.own_builtins import PutBack
-from .code_facts import instructions_of
+from .code_facts import OfCode, instructions_of
 from .instructions import INSTRUCTIONS, JUMPS, NEW, effect
 from .starred import Behind, gone_of
 
@@ -35,7 +35,6 @@ _reference_at, _size_at = _REFERENCE.from_address, _SIZE.from_address
 _increase, _decrease = ctypes.pythonapi.Py_IncRef, ctypes.pythonapi.Py_DecRef
 _increase.argtypes = _decrease.argtypes = (_REFERENCE,)
 _increase.restype = _decrease.restype = None
-_codes: dict[int, tuple[CodeType, dict[int, int], int, dict[int, Behind]]] = {}
 
 
 class NoValue:
@@ -154,15 +153,11 @@ def locals_of(frame: FrameType) -> Mapping[str, Any]:
     return found
 
 
+@OfCode
 def _depths(code: CodeType) -> tuple[dict[int, int], int, dict[int, Behind]]:
-    key = id(code)
-    known = looked_up(_codes, key)
-    if known is None:
-        locals_ = len(code.co_varnames) + len(set(code.co_cellvars) - set(code.co_varnames)) + len(code.co_freevars)
-        known_depths = depths(code) if OFFSET else {}
-        known = code, known_depths, locals_, gone_of(code, known_depths)  # a reference to the code: its id stays in use
-        _codes[key] = known
-    return known[1:]
+    locals_ = len(code.co_varnames) + len(set(code.co_cellvars) - set(code.co_varnames)) + len(code.co_freevars)
+    known = depths(code) if OFFSET else {}
+    return known, locals_, gone_of(code, known)
 
 
 def depths(code: CodeType) -> dict[int, int]:
@@ -218,7 +213,7 @@ def _locals_at(frame: FrameType) -> int:
 
 def _calibrated() -> int:
     """The word of the interpreter's frame at which its locals begin; 0 if that is not found."""
-    if sys.implementation.name != "cpython" or not hasattr(dis.Bytecode(_depths), "exception_entries"):
+    if sys.implementation.name != "cpython" or not hasattr(dis.Bytecode(depths), "exception_entries"):
         return 0
     one, other = object(), object()
 

@@ -14,21 +14,7 @@ from types import CodeType
 from typing import NamedTuple
 
 from .code_facts import instructions_of
-
-# What instructions take from the stack that may come between the operand and the call: so many, ...
-_TAKING = {
-    "NOP": 0, "EXTENDED_ARG": 0, "CACHE": 0, "KW_NAMES": 0, "PUSH_NULL": 0, "LOAD_CONST": 0, "LOAD_CONST_IMMORTAL": 0,
-    "LOAD_SMALL_INT": 0, "LOAD_GLOBAL": 0, "LOAD_DEREF": 0, "LOAD_NAME": 0, "LOAD_ATTR": 1, "LOAD_METHOD": 1, "DICT_MERGE": 1,
-    "DICT_UPDATE": 1, "LIST_EXTEND": 1, "SET_UPDATE": 1, "LIST_APPEND": 1, "CALL_INTRINSIC_1": 1, "GET_ITER": 1, "TO_BOOL": 1,
-    "UNARY_NEGATIVE": 1, "UNARY_NOT": 1, "UNARY_INVERT": 1, "CONVERT_VALUE": 1, "FORMAT_SIMPLE": 1, "BINARY_OP": 2,
-    "BINARY_SUBSCR": 2, "COMPARE_OP": 2, "CONTAINS_OP": 2, "IS_OP": 2, "FORMAT_WITH_SPEC": 2, "BINARY_SLICE": 3,
-    "LOAD_SUPER_ATTR": 3,
-}  # fmt: skip
-# ... or so many beside their argument, of which each counts so often.
-_TAKING_ARGUMENTS = {
-    "BUILD_TUPLE": (0, 1), "BUILD_LIST": (0, 1), "BUILD_SET": (0, 1), "BUILD_STRING": (0, 1), "BUILD_SLICE": (0, 1),
-    "BUILD_MAP": (0, 2), "BUILD_CONST_KEY_MAP": (1, 1), "CALL": (2, 1), "CALL_KW": (3, 1),
-}  # fmt: skip
+from .instructions import INSTRUCTIONS, taken
 
 
 class Behind(NamedTuple):
@@ -65,20 +51,15 @@ def _origin(instructions: list[dis.Instruction], call: int, position: int, depth
     """The variable of which the operand at this position is the value; None if it is a tuple, and empty if it may be anything."""
     for index in range(call - 1, -1, -1):
         one = instructions[index]
-        taken = _taken(one)
-        if instructions[index + 1].is_jump_target or taken is None or one.offset not in depths:
+        takes = taken(one.opname, int(one.arg or 0))
+        if instructions[index + 1].is_jump_target or takes is None or one.offset not in depths:
             return ""
-        left = depths[one.offset] - taken
+        if INSTRUCTIONS[one.opname].locals.strip("l"):  # the variable may refer to something else by now
+            return ""
+        left = depths[one.offset] - takes
         if left <= position:
             return _made_by(one, position - left)
     return ""
-
-
-def _taken(one: dis.Instruction) -> int | None:
-    if one.opname.startswith("LOAD_FAST") and "CLEAR" not in one.opname:
-        return 0
-    beside, each = _TAKING_ARGUMENTS.get(one.opname, (0, 0))
-    return _TAKING.get(one.opname) if not each else beside + each * int(one.arg or 0)
 
 
 def _made_by(one: dis.Instruction, which: int) -> str | None:

@@ -42,7 +42,6 @@ class Operation(NamedTuple):
         operands: what is known of the top of the stack; the last one is the topmost.
         code: where it is.
         names: what is known about names.
-        ends: whether it may drop the last reference to an object, if it drops one.
     """
 
     name: str
@@ -51,7 +50,6 @@ class Operation(NamedTuple):
     operands: tuple[Operand, ...]
     code: CodeType
     names: Names
-    ends: bool = True
 
     def top(self, count: int) -> tuple[Operand, ...]:
         """The topmost operands; unknown ones where nothing is known."""
@@ -104,7 +102,7 @@ def touched(operation: Operation, *, ends_matter: bool) -> str | None:
         ends_matter: whether the end of an object may be noticed.
     """
     known = INSTRUCTIONS.get(operation.name, NEW)
-    if not (ends_matter and known.drops and operation.ends) and _EXCEPTED[known.unless](operation):
+    if not (ends_matter and known.drops) and _EXCEPTED[known.unless](operation):
         return None
     if operation.name == "BINARY_OP" and operation.argument >= FIRST_IN_PLACE and operation.argument != SUBSCRIPT:
         return "write []"

@@ -6,9 +6,8 @@ import dis
 from bisect import bisect_left
 from types import CodeType
 
-from ...core.lookup import looked_up
 from ...core.own_builtins import PutBack
-from .code_facts import instructions_of, kept
+from .code_facts import OfCode, instructions_of
 from .instructions import INSTRUCTIONS, JUMPS, NEW
 
 
@@ -41,10 +40,5 @@ class Successors:
                     self.handlers[index].append(handler)
 
 
-_known: dict[CodeType, Successors] = {}
-
-
-def successors_of(code: CodeType) -> Successors:
-    """Those of a code object, which are the same whatever is known of names."""
-    known = looked_up(_known, code)
-    return kept(_known, code, Successors(code)) if known is None else known
+successors_of = OfCode(Successors)
+"""Those of a code object."""

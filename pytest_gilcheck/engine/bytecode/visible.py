@@ -23,7 +23,6 @@ from ...core.source import Position, position_text
 from .calls import first_argument, global_callee, is_step
 from .changing import MISSING, Changing
 from .code_facts import instructions_of
-from .dropping import Dropping
 from .instructions import CALLS, INSTRUCTIONS, NEW
 from .operands import Stack, operands
 from .step_rule import GENERATOR, Operation, touched
@@ -113,12 +112,11 @@ class Visibility:
         table = StepTable(code, namespace)
         instructions = instructions_of(code)
         stacks = operands(code, instructions, lambda name: self.names.value_of(namespace, name))
-        dropping = Dropping(code, instructions, stacks) if self.names.ends_matter else None
         checks: set[int] = set()
         line, ended_loop, at_entry, switch = code.co_firstlineno, False, False, ""
         nones = 0  # the number of consecutive instructions before this one that load None
         entry: dict[int, Access] = {}
-        for instruction in instructions:
+        for before, instruction in zip(instructions[:1] + instructions, instructions, strict=False):
             name, offset = instruction.opname, instruction.offset
             known = INSTRUCTIONS.get(name, NEW)
             if known.event is False:
@@ -135,7 +133,8 @@ class Visibility:
             if switch == "behind" and at_entry and not entry:
                 entry = {offset: Access("call", ENTRY, line)}
             at_entry, switch, ended_loop = name == "RESUME", known.switch, False
-            self._classify(instruction, line, nones, stacks.get(offset, ()), table, dropping)
+            drops = self.names.ends_matter and not _is_of_a_local(instruction, before)
+            self._classify(instruction, line, nones, stacks.get(offset, ()), table, drops=drops)
             nones = nones + 1 if name == "LOAD_CONST" and instruction.argval is None else 0
         if code.co_flags & GENERATOR or not _ends_without(table.steps, code, instructions):
             entry = {}
@@ -149,30 +148,28 @@ class Visibility:
         return table
 
     def _classify(
-        self, instruction: dis.Instruction, line: int, nones: int, stack: Stack, table: StepTable, dropping: Dropping | None
+        self, instruction: dis.Instruction, line: int, nones: int, stack: Stack, table: StepTable, *, drops: bool
     ) -> None:
         """Enter an instruction into the table, as a step or as a call, if it is one.
 
         Args:
-            dropping: what the code may drop, if that can be noticed.
+            drops: whether it may be noticed that an object ends in it.
         """
         name, offset, names = instruction.opname, instruction.offset, self.names
-        ends = dropping is not None and dropping.may_end(instruction)
-        operation = Operation(name, instruction.arg or 0, instruction.argval, stack, table.code, names, ends)
+        operation = Operation(name, instruction.arg or 0, instruction.argval, stack, table.code, names)
         always = self._everything or names.looked_into or names.all_visible
         if name in CALLS:
             # A call of __exit__ has an event in some versions only, and CALL_FUNCTION_EX reads its arguments before it calls.
-            at_once = always or nones >= _NONE_PASSED or (dropping is not None and sys.version_info < (3, 12))
+            at_once = always or nones >= _NONE_PASSED or (names.ends_matter and sys.version_info < (3, 12))
             if sys.version_info >= (3, 12):
                 access = None if at_once else Access("call", "call", line)
-                ends = dropping is not None and dropping.arguments_end(instruction)
-                table.calls[offset] = access, int(instruction.arg or 0) if name == "CALL" else -1, ends
+                table.calls[offset] = access, int(instruction.arg or 0) if name == "CALL" else -1, names.ends_matter
                 if name != "CALL_FUNCTION_EX" and not at_once:
                     return
             elif name != "CALL_FUNCTION_EX" and not at_once and self._harmless_by_name(instruction, table):
                 return
         what = touched(operation, ends_matter=False)
-        if what is None and (always or (names.ends_matter and touched(operation, ends_matter=True) is not None)):
+        if what is None and (always or (drops and touched(operation, ends_matter=True) is not None)):
             what = "end []"  # it may drop a reference, and touches nothing else
         if what is not None:
             kind, _, name = what.partition(" ")
@@ -187,6 +184,12 @@ class Visibility:
             return False
         callee = self.names.value_of(table.namespace, name)
         return callee is not MISSING and not is_step(callee, first_argument(text), under_test)
+
+
+def _is_of_a_local(instruction: dis.Instruction, before: dis.Instruction) -> bool:
+    """Whether an attribute is loaded of what a local variable goes on to refer to, so that no object ends in it."""
+    loads = instruction.opname in ("LOAD_ATTR", "LOAD_METHOD") and not instruction.is_jump_target
+    return loads and before.opname.startswith("LOAD_FAST") and "CLEAR" not in before.opname
 
 
 def _ends_without(steps: Container[int], code: CodeType, instructions: Sequence[dis.Instruction]) -> bool:

@@ -18,11 +18,8 @@ from ...core.lookup import looked_up
 from ...core.origin import of_the_runner, ours
 from ..bytecode.apart import ApartCall, taken_apart
 from ..bytecode.calls import gil_is_checked_after, hands_over, is_step, makes_steps
-from ..bytecode.changing import WRAPPING
 from ..bytecode.code_facts import instruction_at
 from ..bytecode.library import one_step
-from ..bytecode.setters import initialiser_in_c, set_by, setter, stored_by
-from ..bytecode.stack import locals_of
 from ..bytecode.visible import BY_C, StepTable
 from .covered import Covered
 from .engine import Engine
@@ -148,8 +145,6 @@ class Callbacks(StartedCode):
         asked = caller is not None and self._takes_part(caller.f_code.co_filename)
         if asked and (module := one_step(code)):
             self.one_step[module] = None
-        if code is WRAPPING and self.names.wraps(*[locals_of(frame)[name] for name in ("wrapped", "assigned", "updated")]):
-            return False  # the next function may have other attributes
         return self.names.started(code, under_test=False, asked_by_test=asked)
 
     def _listener(self, covered: Covered | None = None) -> Callable[[CodeType, int], object]:
@@ -256,11 +251,7 @@ class Callbacks(StartedCode):
                 engine.note_uncontrolled(
                     f"{engine.owner.name} called the real time.{clock} at {at}, kept where nothing is replaced"
                 )
-            if setter(callee) is not None:
-                self.names.set_by_call(set_by(frame or sys._getframe(1), callee, arguments))
-            elif (kind := initialiser_in_c(callee)) is not None:
-                for name in stored_by(kind, callee, frame or sys._getframe(1), *instruction_at(code, offset)[:2]):
-                    self.names.set_by_call(name)
+            self.names.called(callee)
         if access is not None and (
             is_step(callee, first, self._takes_part, alone=arguments == 1) or (ends and not hands_over(callee, self._takes_part))
         ):

@@ -132,7 +132,7 @@ def doubt_of(run: ScheduleRun, trace: Trace, engine: Engine, names: Changing, th
         return "not all of its threads are known"
     if run.yields or run.broken_off or len(trace.owners) != run.points:
         return "a thread polls, or a run does not end"
-    if names.anything or names.dictionaries or names.ends_matter or names.looked_into:
+    if names.anything or names.ends_matter or names.looked_into:
         return "names may change without a store, or the ends of objects matter"
     return ""
 
