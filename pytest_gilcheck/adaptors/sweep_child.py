@@ -1,21 +1,18 @@
-"""One test of a sweep, in a process of its own: a fork from before the test's body ran plainly.
+"""What the forks of a sweep do with one test: look for what is planted, record, search. Each does one of these, and ends.
 
-So nothing has been made that only a first run makes. The process waits until the plain run is over, and what it did decides how the
-test is swept: as it is if it has started threads, else as two clients.
+The test is not set up there, or what was set up is discarded: its clients set up their own fixtures for each run (`sweep_clients`).
 """
 
 from __future__ import annotations
 
 import json
-import os
-from dataclasses import asdict, dataclass, replace
-from typing import Any, NoReturn
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
-from ..core import own_modules
 from ..core.child import ChildSide, Ending, fork
-from ..core.descriptors import OwnDescriptor
 from ..core.streams import flush
 from ..core.system import exit_at_once, getpid
 from ..core.verdict import Verdict
@@ -24,123 +21,89 @@ from ..engine.program import Program, describe_error
 from ..fuzz.isolated import isolated
 from ..fuzz.result import NoClaim
 from ..search.plan import FuzzPlan
-from ..sweep.canary import broken
-from ..sweep.footprint import shared_by
-from ..sweep.swept import Failed, SweepOutcome, Swept
+from ..sweep.canary import broken, unseen
+from ..sweep.footprint import Records
+from ..sweep.swept import Failed, SweepOutcome
 from . import explanations
 from .fuzz_marker import FunctionScopedFixtures
 from .sweep_clients import Clients
 from .sweep_own import program_of
 
-_MARGIN = 60.0  # seconds that a search may take beyond its budget, to minimise and explain
-_RECORD = 5.0  # seconds for a record
+MARGIN = 60.0  # seconds that a search may take beyond its budget, to minimise and explain
 _SEED = 1
 _SPENT = "its schedules did not fit into the time"
 _HEADS = frozenset({"not explorable", "not repeatable", "not deterministic"})
+Found = tuple[SweepOutcome, str, Failed | None]
 
 
-@dataclass(frozen=True)
-class Order:
-    """What the fork is to do.
+def in_a_fork(limit: float, job: Callable[[], Any]) -> Any:
+    """What a job says in a fork, as JSON can tell it; how the fork has ended, if it has not answered.
 
-    Attributes:
-        threads: that the plain run has started.
-        budget: seconds for the search.
-        canary: whether to look for what is planted first.
-        opt_out: what keeps the test from running in threads: it is recorded then, and no schedule is searched.
+    Raises:
+        NoFork: the system refuses it.
     """
+    side = fork(limit, own_group=False)
+    if isinstance(side, ChildSide):
+        try:
+            answer = job()
+            if getpid() == side.pid:  # otherwise the test has forked, and has not ended that process
+                flush()
+                side.answer(json.dumps(answer).encode())
+        finally:
+            exit_at_once(1)
+    outcome = side.wait()
+    return json.loads(outcome.payload) if outcome.ending is Ending.ANSWERED else outcome
 
-    threads: int
-    budget: float
-    canary: bool = False
-    opt_out: str = ""
+
+def missed_by_record(item: pytest.Function, records: Records) -> str:
+    """Why a record of this test's clients would prove nothing; empty if it would."""
+    return _not_apart(item) or unseen(records)
 
 
-class CanaryMissed(Exception):
-    """What was planted was not found here, so nothing is claimed; the message says why."""
+def missed_by_search(records: Records) -> str:
+    """Why no search here would find anything; empty if it finds what was planted."""
+    records.give_back()
+    return broken()
 
 
-class WaitingFork:
-    """A fork that waits, in the parent.
+def recorded(item: pytest.Function, records: Records) -> tuple[SweepOutcome | None, str]:
+    """What the records of two clients decide; no outcome if the schedules have to be searched."""
+    try:
+        with _program_of(item, 2) as program:
+            why = records.shared_by(program)
+        return (None, why) if why else (SweepOutcome.NOTHING, "")
+    except NotExplorable as error:
+        return SweepOutcome.REFUSED, str(error)
+    except BaseException as error:  # whatever the test's code raises, SystemExit too
+        return _fails_alone(error)
+
+
+def searched(item: pytest.Function, records: Records | None, clients: int, budget: float) -> Found:
+    """What the schedules of so many clients show.
 
     Args:
-        item: its test, which is set up.
+        records: what is installed here.
     """
-
-    def __init__(self, item: pytest.Function) -> None:
-        reading, writing = os.pipe()
-        side = fork(_MARGIN)
-        if isinstance(side, ChildSide):
-            os.close(writing)
-            _serve(item, side, OwnDescriptor(reading))
-        os.close(reading)
-        self._test, self._side, self._orders = item.nodeid, side, OwnDescriptor(writing)
-
-    def sweep(self, order: Order) -> Swept:
-        """What becomes of the test. A Ctrl-C ends the fork too.
-
-        Raises:
-            CanaryMissed: the order was to look for what is planted, and it was not found.
-        """
-        self._orders.write(json.dumps(asdict(order)).encode() + b"\n")
-        outcome = self._side.wait()
-        if outcome.ending is not Ending.ANSWERED:
-            why = f"its own process ended: {str(outcome).splitlines()[0]}"
-            return Swept(test=self._test, outcome=SweepOutcome.REFUSED, reason=why, threads=order.threads > 0)
-        answer = json.loads(outcome.payload)
-        if "missed" in answer:
-            raise CanaryMissed(answer["missed"])
-        return Swept.unpacked(answer)
-
-    def end(self) -> None:
-        """End it: its test is not to be swept."""
-        self._side.end()
-
-
-def _serve(item: pytest.Function, side: ChildSide, orders: OwnDescriptor) -> NoReturn:
+    if records is not None:
+        records.give_back()
     try:
-        with open(os.devnull, "wb") as nowhere:  # pytest's capturing has the descriptors
-            os.dup2(nowhere.fileno(), 1)
-            os.dup2(nowhere.fileno(), 2)
-        side.set_deadline(None)
-        given = orders.read(4096)
-        if not given:
-            exit_at_once(1)
-        order = Order(**json.loads(given))
-        side.set_deadline(_RECORD + order.budget + 2 * _MARGIN)
-        own_modules.keep()
-        try:
-            answer = _swept(item, order).packed()
-        except CanaryMissed as missed:
-            answer = {"missed": str(missed)}
-        if getpid() != side.pid:
-            exit_at_once(1)
-        flush()
-        side.answer(json.dumps(answer).encode())
-    finally:
-        exit_at_once(1)
+        with _program_of(item, clients) as program:
+            return _searched(program, budget)
+    except BaseException as error:
+        return (*_fails_alone(error), None)
 
 
-def _swept(item: pytest.Function, order: Order) -> Swept:
-    def found(outcome: SweepOutcome, reason: str, failed: Failed | None = None) -> Swept:
-        return Swept(test=item.nodeid, outcome=outcome, reason=reason, threads=order.threads > 0, failed=failed)
+def _fails_alone(error: BaseException) -> tuple[SweepOutcome, str]:
+    return SweepOutcome.NOT_REPEATABLE, f"a client fails without any concurrency: {describe_error(error)}"
 
-    try:
-        if order.canary and (why := broken() or _not_apart(item)):
-            raise CanaryMissed(why)
-        fixtures = FunctionScopedFixtures(item)
-        program, ends_run = program_of(item, fixtures, 1 if order.threads else 2, None, "the sweep")
-        fixtures.discard_first()
-        with explanations.given_back(), ends_run():
-            if order.opt_out:
-                needless = not order.threads and _recorded(program)[0] is SweepOutcome.NOTHING
-                return replace(found(SweepOutcome.LEFT_OUT, order.opt_out), opt_out=order.opt_out, needless=needless)
-            outcome, why = (None, "") if order.threads else _recorded(program)
-            return found(*_searched(program, order.budget)) if outcome is None else found(outcome, why)
-    except CanaryMissed:
-        raise
-    except BaseException as error:  # whatever the test's code raises, SystemExit too
-        return found(SweepOutcome.NOT_REPEATABLE, f"a client fails without any concurrency: {describe_error(error)}")
+
+@contextmanager
+def _program_of(item: pytest.Function, clients: int) -> Iterator[Program]:
+    fixtures = FunctionScopedFixtures(item)
+    program, ends_run = program_of(item, fixtures, clients, None, "the sweep")
+    fixtures.discard_first()
+    with explanations.given_back(), ends_run():
+        yield program
 
 
 _OUTCOMES = {
@@ -150,10 +113,10 @@ _OUTCOMES = {
 }
 
 
-def _searched(program: Program, budget: float) -> tuple[SweepOutcome, str, Failed | None]:
+def _searched(program: Program, budget: float) -> Found:
     """What a search of its schedules says."""
     plan = FuzzPlan(budget=budget, seed=_SEED)
-    result = isolated(program, plan, lambda label: None, longest=budget + _MARGIN)
+    result = isolated(program, plan, lambda label: None, longest=budget + MARGIN)
     if result.conclusion is Verdict.VIOLATED:
         failed = Failed(
             cause=result.cause(),
@@ -176,27 +139,6 @@ def _in_short(reason: str) -> str:
     what, found, rest = reason.partition(": ")
     told = rest if found and what in _HEADS else reason
     return told.partition("; otherwise ")[0]
-
-
-def _recorded(program: Program) -> tuple[SweepOutcome | None, str]:
-    """What one recorded run in a further fork decides; None if the schedules have to be searched."""
-    side = fork(_RECORD + _MARGIN, own_group=False)
-    if isinstance(side, ChildSide):
-        answer: tuple[str | None, str]
-        try:
-            why = shared_by(program, _RECORD)
-            answer = (None, why) if why else (SweepOutcome.NOTHING, "")
-        except NotExplorable as error:
-            answer = SweepOutcome.REFUSED, str(error)
-        except BaseException as error:
-            answer = SweepOutcome.NOT_REPEATABLE, f"a client fails without any concurrency: {describe_error(error)}"
-        flush()
-        side.answer(json.dumps(answer).encode())
-    outcome = side.wait()
-    if outcome.ending is not Ending.ANSWERED:
-        return None, ""  # the search finds out which run ends its process
-    found, why = json.loads(outcome.payload)
-    return (None if found is None else SweepOutcome(found)), why
 
 
 def _not_apart(item: pytest.Function) -> str:

@@ -23,9 +23,10 @@ from ..sweep.swept import SweepOutcome, Swept
 from . import reporting
 from .guard import belongs_to_a_plugin
 from .options import settings_of
-from .sweep_child import CanaryMissed, Order, WaitingFork
 from .sweep_opt_outs import OptOuts
 from .sweep_process_wide import by_fixture
+from .sweep_server import CanaryMissed, Order
+from .sweep_servers import SweepServers
 from .sweep_summary import SweepSummary, goal_of
 
 LEFT_OUT = "gilcheck_sweep_leave_out"  # the ini setting
@@ -35,6 +36,7 @@ _SHARE = 0.1  # of what is left, for one search
 _STARTS = ((_thread, "start_new_thread"), (threading, "_start_new_thread"), (threading, "_start_joinable_thread"))
 _FAILS = "its plain run does not pass"
 _FOUND = pytest.StashKey[Swept | None]()
+_WAITS = pytest.StashKey[bool]()  # whether a process from before its body waits for what becomes of it
 
 
 def start(config: pytest.Config, *, sweeps: bool) -> None:
@@ -67,21 +69,23 @@ class Sweep:
         self._opt_outs = OptOuts(config)
         self._plain = self._spent = 0.0  # seconds of plain runs, and of sweeps
         self._canary, self._refused = True, ""
-        self._waiting: WaitingFork | None = None
+        self._servers: SweepServers | None = None
         self._threads = 0
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
         """Fork before the test's body, so that the sweep begins with what has not been made yet."""
         __tracebackhide__ = True
-        self._end()
-        item.stash[_FOUND] = None
+        item.stash[_FOUND], item.stash[_WAITS] = None, False
         if (left_out := self._left_out(item)) is not None:
             item.stash[_FOUND] = left_out
             return (yield)
         assert isinstance(item, pytest.Function)
+        if self._servers is None:
+            self._servers = SweepServers(item.session.items)
         try:
-            self._waiting = WaitingFork(item)
+            self._servers.fork(item)
+            item.stash[_WAITS] = True
         except NoFork as error:
             item.stash[_FOUND] = Swept(test=item.nodeid, outcome=SweepOutcome.REFUSED, reason=str(error))
         begun, self._threads = monotonic(), 0
@@ -90,7 +94,7 @@ class Sweep:
                 return (yield)
         except BaseException:
             item.stash[_FOUND] = None
-            self._end()
+            item.stash[_WAITS] = False
             raise
         finally:
             self._plain += monotonic() - begun
@@ -98,9 +102,11 @@ class Sweep:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> Iterator[None]:
         """Sweep before the teardown: what is wider than the test, and outside of this process, is still there."""
-        waiting, self._waiting = self._waiting, None
-        if waiting is not None:
-            item.stash[_FOUND] = self._swept(item, waiting)
+        if item.stash.get(_WAITS, False) and self._servers is not None:
+            assert isinstance(item, pytest.Function)
+            item.stash[_WAITS] = False
+            item.stash[_FOUND] = self._swept(item, self._servers)
+            self._servers.leave()
         return (yield)
 
     @pytest.hookimpl(wrapper=True)
@@ -113,18 +119,12 @@ class Sweep:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
-        self._end()
+        if self._servers is not None:
+            self._servers.end()
 
-    def _end(self) -> None:
-        """End the fork of a test that was not swept: an interrupt came between."""
-        if self._waiting is not None:
-            self._waiting.end()
-            self._waiting = None
-
-    def _swept(self, item: pytest.Item, waiting: WaitingFork) -> Swept:
+    def _swept(self, item: pytest.Function, servers: SweepServers) -> Swept:
         left = self._left()
         if left <= 0:
-            waiting.end()
             why = f"{option('sweep_budget')} was spent before"
             return Swept(test=item.nodeid, outcome=SweepOutcome.CUT_SHORT, reason=why, threads=self._threads > 0)
         begun = monotonic()
@@ -132,7 +132,7 @@ class Sweep:
         if (cancel := getattr(item.config.hook, "pytest_timeout_cancel_timer", None)) is not None:
             cancel(item=item)  # pytest-timeout would end the test for what the sweep takes
         try:
-            return waiting.sweep(Order(self._threads, budget, self._canary, self._opt_outs.of(item)))
+            return servers.sweep(item, Order(self._threads, budget, self._canary, self._opt_outs.of(item)))
         except CanaryMissed as missed:
             self._refused = str(missed)
             return Swept(test=item.nodeid, outcome=SweepOutcome.REFUSED, reason=self._refused)

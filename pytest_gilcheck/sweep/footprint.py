@@ -1,38 +1,69 @@
-"""What the threads of a program share, by one recorded run: if that is nothing, no schedule need be spent."""
+"""What the threads of a program share, by recorded runs: if that is nothing, no schedule need be spent.
+
+What every record needs is installed once (`Records`), in a process in which no program runs. Each program is recorded in a fork of
+it. The collector's list is frozen there: a fork that walks over it would copy all memory, which takes longer than the record.
+"""
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterable
+from contextlib import ExitStack
 from types import CodeType
+from typing import Any
 
 from ..core.clocks import monotonic
 from ..engine.program import Program
 from ..engine.schedule import Schedule
 from ..engine.touched.trace import Trace, told
 from ..search.explorer import Explorer
-from ..search.harness import explorer_for
+from ..search.harness import session_for
 from ..search.plan import FuzzPlan
 
+SHARED = "its threads touch the same, and one changes it"
 
-def shared_by(program: Program, limit: float) -> str:
-    """Why the schedules of this program have to be searched; empty if its threads shared nothing that was seen.
 
-    The first record is of the first run of this process, which makes what only a first run makes, such as a cache. What a step may
-    touch counts as touched. In a later record there must be no step of which nothing is known.
+class Records:
+    """What takes time to install, in this process, for its forks.
 
     Args:
-        limit: seconds that the records may take.
-
-    Raises:
-        NotExplorable: no schedule can control the program.
-        BaseException: what its setup raised.
+        limit: seconds that the records of one program may take.
     """
-    until = monotonic() + limit
-    with explorer_for(program, FuzzPlan(budget=limit), lambda label: None) as explorer:
+
+    def __init__(self, limit: float) -> None:
+        self._limit, self._stack = limit, ExitStack()
+        self._session = self._stack.enter_context(session_for(None, FuzzPlan(budget=limit)).before_forks())
+        gc.freeze()
+
+    def learn(self, parts: Iterable[Any]) -> None:
+        """Find what programs reach by these, so that no fork has to."""
+        gc.unfreeze()
+        self._session.learn(parts)
+        gc.freeze()
+
+    def shared_by(self, program: Program) -> str:
+        """In a fork: why the schedules of this program have to be searched; empty if its threads shared nothing that was seen.
+
+        The first record is of the first run of this process, which makes what only a first run makes, such as a cache. What a step
+        may touch counts as touched. In a later record there must be no step of which nothing is known.
+
+        Raises:
+            NotExplorable: no schedule can control the program.
+            BaseException: what its setup raised.
+        """
+        until = monotonic() + self._limit
+        self._session.in_fork()
+        explorer = self._session.use(program, Explorer)
         if why := _recorded(explorer, until, first=True):
             return why
         explorer.events.forget()
         explorer.in_order()
         return _recorded(explorer, until, first=False) or (str(explorer.uncontrolled[0]) if explorer.uncontrolled else "")
+
+    def give_back(self) -> None:
+        """In a fork: remove what was installed."""
+        self._stack.close()
+        gc.unfreeze()
 
 
 def _recorded(explorer: Explorer, until: float, *, first: bool) -> str:
@@ -44,7 +75,7 @@ def _recorded(explorer: Explorer, until: float, *, first: bool) -> str:
     if trace.gave_up or run.unreported:
         return "its record takes too long"
     if trace.shares():
-        return "its threads touch the same, and one changes it"
+        return SHARED
     if first:
         return ""
     unknown = [point for point in trace.not_known if not _is_end(trace, point)]
