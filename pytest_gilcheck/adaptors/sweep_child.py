@@ -6,8 +6,8 @@ The test is not set up there, or what was set up is discarded: its clients set u
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
@@ -66,11 +66,15 @@ def missed_by_search(records: Records) -> str:
     return broken()
 
 
-def recorded(item: pytest.Function, records: Records) -> tuple[SweepOutcome | None, str]:
-    """What the records of two clients decide; no outcome if the schedules have to be searched."""
+def recorded(item: pytest.Function, records: Records, clients: int) -> tuple[SweepOutcome | None, str]:
+    """What the records of so many clients decide; no outcome if the schedules have to be searched.
+
+    Args:
+        records: with what ends the run of a client that changes what belongs to the process.
+    """
     try:
-        with _program_of(item, 2) as program:
-            why = records.shared_by(program)
+        with explanations.given_back():
+            why = records.shared_by(_program_of(item, clients)[0])
         return (None, why) if why else (SweepOutcome.NOTHING, "")
     except NotExplorable as error:
         return SweepOutcome.REFUSED, str(error)
@@ -87,7 +91,8 @@ def searched(item: pytest.Function, records: Records | None, clients: int, budge
     if records is not None:
         records.give_back()
     try:
-        with _program_of(item, clients) as program:
+        program, ends_run = _program_of(item, clients)
+        with explanations.given_back(), ends_run():
             return _searched(program, budget)
     except BaseException as error:
         return (*_fails_alone(error), None)
@@ -97,13 +102,11 @@ def _fails_alone(error: BaseException) -> tuple[SweepOutcome, str]:
     return SweepOutcome.NOT_REPEATABLE, f"a client fails without any concurrency: {describe_error(error)}"
 
 
-@contextmanager
-def _program_of(item: pytest.Function, clients: int) -> Iterator[Program]:
+def _program_of(item: pytest.Function, clients: int) -> tuple[Program, Callable[[], AbstractContextManager[None]]]:
     fixtures = FunctionScopedFixtures(item)
-    program, ends_run = program_of(item, fixtures, clients, None, "the sweep")
+    made = program_of(item, fixtures, clients, None, "the sweep")
     fixtures.discard_first()
-    with explanations.given_back(), ends_run():
-        yield program
+    return made
 
 
 _OUTCOMES = {

@@ -1,4 +1,4 @@
-"""A process of a sweep that waits: a fork from before the body of one test ran plainly. It answers for that test, and for later ones.
+"""A process of a sweep that waits, a fork from before the body of a test ran plainly: it answers for that test and later ones.
 
 So nothing has been made that only a first run makes. Nothing runs in this process itself: each record and each search is made in a
 fork of it (`sweep_child`). What a record needs is installed here once.
@@ -24,7 +24,9 @@ from ..sweep.footprint import Records
 from ..sweep.swept import Failed, SweepOutcome, Swept
 from . import sweep_child
 from .sweep_child import MARGIN, in_a_fork
+from .sweep_process_wide import refused
 
+_CLIENTS = 2
 _RECORD = 5.0  # seconds for a record
 
 
@@ -141,7 +143,7 @@ class _Served:
             self._look_for_what_is_planted(item)
         recorded = None
         if not order.threads:
-            recorded = in_a_fork(_RECORD + MARGIN, partial(sweep_child.recorded, item, self._records_for(item)))
+            recorded = in_a_fork(_RECORD + MARGIN, partial(sweep_child.recorded, item, self._records_for(item), _CLIENTS))
         outcome, why = (
             (None, "") if recorded is None or isinstance(recorded, Outcome) else recorded
         )  # the search finds out what ends it
@@ -150,7 +152,7 @@ class _Served:
             return found(outcome=SweepOutcome.LEFT_OUT, reason=order.opt_out, opt_out=order.opt_out, needless=needless)
         if outcome is not None:
             return found(outcome=SweepOutcome(outcome), reason=why)
-        clients = 1 if order.threads else 2
+        clients = 1 if order.threads else _CLIENTS
         job = partial(sweep_child.searched, item, self._records, clients, order.budget)
         answer = in_a_fork(_RECORD + order.budget + 2 * MARGIN, lambda: _packed(*job()))
         if isinstance(answer, Outcome):
@@ -167,7 +169,7 @@ class _Served:
         """What is installed here, with all that is found from a test's module: the next test of it has less to look for."""
         if self._records is None:
             own_modules.keep()
-            self._records = Records(_RECORD)
+            self._records = Records(_RECORD, refused(_CLIENTS))
         if id(item.module) not in self._known:
             self._known.add(id(item.module))
             definitions = (each for found in item._fixtureinfo.name2fixturedefs.values() for each in found)

@@ -1,8 +1,8 @@
 """Which process answers for a test: an older one, in which nothing has run, or the fork from before the test's own body.
 
 An older process is colder: what earlier tests have made once has not been made there. It installs once for many tests. It can be
-asked as long as the same wider fixtures are set up, which it has from the fork. It knows nothing of what earlier tests have left, nor
-of what the hooks of a ``conftest.py`` have done for this test. So where a client fails there or the process dies, the fork from
+asked as long as the same wider fixtures are set up, which it has from the fork. It knows nothing of what earlier tests have left,
+nor of what hooks of a ``conftest.py`` have done for this test. So where a client fails there or the process dies, the fork from
 before the test's own body is asked; if that can tell, later tests are asked there.
 """
 
@@ -17,6 +17,7 @@ import pytest
 
 from ..core.origin import of_user
 from ..sweep.swept import SweepOutcome, Swept
+from .sweep_process_wide import loaded
 from .sweep_server import Order, SweepServer
 
 _UNSURE = (SweepOutcome.NOT_REPEATABLE, SweepOutcome.REFUSED)  # as what earlier tests have left may be missing
@@ -31,19 +32,21 @@ class _Around:
     Attributes:
         wider: the finalizers of what is wider than the test: each set-up of a fixture has one of its own.
         filters: of warnings, which a mark may change.
+        refused: the modules of which calls are refused.
     """
 
     wider: tuple[Any, ...]
     filters: tuple[Any, ...]
+    refused: frozenset[str]
 
     @classmethod
     def of(cls, item: pytest.Function) -> _Around:
         stack = item.session._setupstate.stack
         wider = (each for node, (finalizers, _) in stack.items() if node is not item for each in finalizers[1:])  # after its own
-        return cls(tuple(wider), tuple(warnings.filters))
+        return cls(tuple(wider), tuple(warnings.filters), loaded())
 
     def same(self, other: _Around) -> bool:
-        return self._ids == other._ids and self.filters == other.filters
+        return (self._ids, self.filters, self.refused) == (other._ids, other.filters, other.refused)
 
     def has(self, other: _Around) -> bool:
         """Whether what was set up around another test still is."""
@@ -87,7 +90,8 @@ class SweepServers:
             CanaryMissed: the order was to look for what is planted, and it was not found.
         """
         here, around = self._here, self._around
-        assert here is not None and around is not None, "`fork` has been called"
+        assert here is not None
+        assert around is not None
         older = next((each for each in reversed(self._kept) if each[0].same(around)), None)
         if _has_hooks(item):
             return here.sweep(item.nodeid, order)

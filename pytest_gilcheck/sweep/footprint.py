@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterable
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from types import CodeType
 from typing import Any
 
@@ -28,10 +28,12 @@ class Records:
 
     Args:
         limit: seconds that the records of one program may take.
+        also: what else is installed.
     """
 
-    def __init__(self, limit: float) -> None:
+    def __init__(self, limit: float, also: AbstractContextManager[None]) -> None:
         self._limit, self._stack = limit, ExitStack()
+        self._stack.enter_context(also)
         self._session = self._stack.enter_context(session_for(None, FuzzPlan(budget=limit)).before_forks())
         gc.freeze()
 
