@@ -1,4 +1,4 @@
-"""What the forks of a sweep do with one test: look for what is planted, record, search. Each does one of these, and ends.
+"""What the forks of a sweep do with one test: look for what is planted, record, search.
 
 The test is not set up there, or what was set up is discarded: its clients set up their own fixtures for each run (`sweep_clients`).
 """
@@ -6,7 +6,7 @@ The test is not set up there, or what was set up is discarded: its clients set u
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -18,10 +18,12 @@ from ..core.system import exit_at_once, getpid
 from ..core.verdict import Verdict
 from ..engine.outcome import NotExplorable
 from ..engine.program import Program, describe_error
+from ..engine.schedule import Token
 from ..fuzz.isolated import isolated
-from ..fuzz.result import NoClaim
+from ..fuzz.result import FuzzResult, NoClaim
 from ..search.plan import FuzzPlan
 from ..sweep.canary import broken, unseen
+from ..sweep.contended import Thing
 from ..sweep.footprint import Records
 from ..sweep.swept import Failed, SweepOutcome
 from . import explanations
@@ -60,42 +62,48 @@ def missed_by_record(item: pytest.Function, records: Records) -> str:
     return _not_apart(item) or unseen(records)
 
 
-def missed_by_search(records: Records) -> str:
-    """Why no search here would find anything; empty if it finds what was planted."""
+def missed_by_search(item: pytest.Function, records: Records) -> str:
+    """Why no search here would find anything; empty if it finds what is planted."""
     records.give_back()
     return broken()
 
 
-def recorded(item: pytest.Function, records: Records, clients: int) -> tuple[SweepOutcome | None, str]:
-    """What the records of so many clients decide; no outcome if the schedules have to be searched.
+def recorded(item: pytest.Function, records: Records, clients: int) -> tuple[SweepOutcome | None, str, Sequence[Thing]]:
+    """What the records of so many clients decide, no outcome if their schedules have to be searched; why; what they contend for.
 
     Args:
         records: with what ends the run of a client that changes what belongs to the process.
     """
     try:
         with explanations.given_back():
-            why = records.shared_by(_program_of(item, clients)[0])
-        return (None, why) if why else (SweepOutcome.NOTHING, "")
+            found = records.footprint(_program_of(item, clients)[0])
     except NotExplorable as error:
-        return SweepOutcome.REFUSED, str(error)
+        return SweepOutcome.REFUSED, str(error), ()
     except BaseException as error:  # whatever the test's code raises, SystemExit too
-        return _fails_alone(error)
+        return (*_fails_alone(error), ())
+    return (None, found.why, found.things) if found.why else (SweepOutcome.NOTHING, "", ())
 
 
-def searched(item: pytest.Function, records: Records | None, clients: int, budget: float) -> Found:
-    """What the schedules of so many clients show.
-
-    Args:
-        records: what is installed here.
-    """
-    if records is not None:
-        records.give_back()
+def searched(item: pytest.Function, clients: int, budget: float) -> Found:
+    """What the schedules of so many clients show."""
     try:
         program, ends_run = _program_of(item, clients)
         with explanations.given_back(), ends_run():
             return _searched(program, budget)
     except BaseException as error:
         return (*_fails_alone(error), None)
+
+
+def replayed(item: pytest.Function, clients: int, budget: float, token: str) -> Found | None:
+    """How the schedule of this token breaks the test; None if it does not."""
+    try:
+        program, ends_run = _program_of(item, clients)
+        with explanations.given_back(), ends_run():
+            plan = FuzzPlan(budget=budget, seed=_SEED, replay=Token.read(token))
+            result = isolated(program, plan, lambda label: None, longest=budget + MARGIN)
+    except BaseException:  # the token is of another program, or a client fails alone: the search says how
+        return None
+    return None if result.conclusion is not Verdict.VIOLATED else (SweepOutcome.BROKEN, result.reason, _failed(result))
 
 
 def _fails_alone(error: BaseException) -> tuple[SweepOutcome, str]:
@@ -121,20 +129,23 @@ def _searched(program: Program, budget: float) -> Found:
     plan = FuzzPlan(budget=budget, seed=_SEED)
     result = isolated(program, plan, lambda label: None, longest=budget + MARGIN)
     if result.conclusion is Verdict.VIOLATED:
-        failed = Failed(
-            cause=result.cause(),
-            symptom=result.symptom or "",
-            kind="" if result.kind is None else str(result.kind),
-            code=result.code,
-            preemptions=result.preemptions,
-            token=result.token,
-            story=result.story,
-        )
-        return SweepOutcome.BROKEN, result.reason, failed
+        return SweepOutcome.BROKEN, result.reason, _failed(result)
     if result.conclusion is Verdict.HOLDS:
         return SweepOutcome.HOLDS, result.reason, None
     outcome = _OUTCOMES[result.why]
     return outcome, _SPENT if outcome is SweepOutcome.CUT_SHORT else _in_short(result.reason), None
+
+
+def _failed(result: FuzzResult) -> Failed:
+    return Failed(
+        cause=result.cause(),
+        symptom=result.symptom or "",
+        kind="" if result.kind is None else str(result.kind),
+        code=result.code,
+        preemptions=result.preemptions,
+        token=result.token,
+        story=result.story,
+    )
 
 
 def _in_short(reason: str) -> str:

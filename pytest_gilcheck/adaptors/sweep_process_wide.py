@@ -93,6 +93,11 @@ def by_fixture(names: Iterable[str]) -> str | None:
     return next((f"its fixture {name!r} {FIXTURES[name]}, {INSTEAD}" for name in names if name in FIXTURES), None)
 
 
+def is_process_wide(reason: str) -> bool:
+    """Whether a test was refused for that, which no other process would see otherwise."""
+    return reason.endswith(INSTEAD)
+
+
 def by_its_code(functions: Iterable[Callable[..., Any]]) -> str | None:
     """Why a test cannot be two clients of which one of these functions stores an attribute of a module or class; None if none."""
     for function in functions:

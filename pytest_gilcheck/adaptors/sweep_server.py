@@ -1,15 +1,16 @@
 """A process of a sweep that waits, a fork from before the body of a test ran plainly: it answers for that test and later ones.
 
-So nothing has been made that only a first run makes. Nothing runs in this process itself: each record and each search is made in a
-fork of it (`sweep_child`). What a record needs is installed here once.
+So nothing has been made that only a first run makes. No test runs in this process itself. What records need is installed here once.
+One fork of it records one test after another, as long as they share nothing that was seen: what such a test leaves behind, no other
+one meets. Each search has a fork of its own, in which nothing has run.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from functools import partial
 from typing import Any, NoReturn
 
@@ -18,164 +19,138 @@ import pytest
 from ..core import own_modules
 from ..core.child import ChildSide, Outcome, fork
 from ..core.descriptors import OwnDescriptor
-from ..core.fork_safety import NoFork
-from ..core.system import exit_at_once
+from ..core.system import exit_at_once, getpid
+from ..sweep.contended import packed_things
 from ..sweep.footprint import Records
-from ..sweep.swept import Failed, SweepOutcome, Swept
+from ..sweep.swept import SweepOutcome
 from . import sweep_child
-from .sweep_child import MARGIN, in_a_fork
+from .sweep_child import MARGIN, Found, in_a_fork
+from .sweep_fork import Answer
 from .sweep_process_wide import refused
 
-_CLIENTS = 2
-_RECORD = 5.0  # seconds for a record
-
-
-@dataclass(frozen=True)
-class Order:
-    """What is to be done with a test.
-
-    Attributes:
-        threads: that the plain run has started.
-        budget: seconds for the search.
-        canary: whether to look for what is planted first.
-        opt_out: what keeps the test from running in threads: it is recorded then, and no schedule is searched.
-        number: of the test; that before whose body the process was forked is the last one.
-    """
-
-    threads: int
-    budget: float
-    canary: bool = False
-    opt_out: str = ""
-    number: int = -1
-
-
-class CanaryMissed(Exception):
-    """What was planted was not found here, so nothing is claimed; the message says why."""
+CLIENTS = 2
+RECORD = 5.0  # seconds for the records of a test
+_PART = 65_536  # bytes
 
 
 class SweepServer:
-    """The process, in its parent.
+    """What the process knows.
 
     Args:
-        item: the test that is about to run; it is set up.
-        items: those that may be asked for later, by number.
-
-    Attributes:
-        lives: whether it can be asked.
+        items: the tests by number.
     """
-
-    def __init__(self, item: pytest.Function, items: Sequence[pytest.Item]) -> None:
-        reading, writing = os.pipe()
-        try:
-            side = fork(MARGIN)
-        except NoFork:
-            os.close(reading)
-            os.close(writing)
-            raise
-        if isinstance(side, ChildSide):
-            os.close(writing)
-            _serve([*items, item], side, OwnDescriptor(reading))
-        os.close(reading)
-        self._side, self._orders, self.lives = side, OwnDescriptor(writing), True
-
-    def sweep(self, test: str, order: Order) -> Swept:
-        """What becomes of a test. A Ctrl-C ends the process too.
-
-        Raises:
-            CanaryMissed: the order was to look for what is planted, and it was not found.
-        """
-        try:
-            self._orders.write(json.dumps(asdict(order)).encode())
-            answer = self._side.wait_for_note()
-        except BrokenPipeError:
-            answer = self._side.wait()
-        except BaseException:
-            self.lives = False  # waiting has ended it
-            raise
-        if isinstance(answer, Outcome):
-            self.lives = False
-            why = f"the process of its sweep ended: {str(answer).splitlines()[0]}"
-            return Swept(test=test, outcome=SweepOutcome.REFUSED, reason=why, threads=order.threads > 0)
-        found = json.loads(answer)
-        if "missed" in found:
-            raise CanaryMissed(found["missed"])
-        return Swept.unpacked(found)
-
-    def end(self) -> None:
-        """End it; a second call does nothing."""
-        if self.lives:
-            self.lives = False
-            self._side.end()
-
-
-def _serve(items: Sequence[Any], side: ChildSide, orders: OwnDescriptor) -> NoReturn:
-    try:
-        with open(os.devnull, "wb") as nowhere:  # pytest's capturing has the descriptors
-            os.dup2(nowhere.fileno(), 1)
-            os.dup2(nowhere.fileno(), 2)
-        side.set_deadline(None)
-        served = _Served(items)
-        while given := orders.read(65536):
-            order = Order(**json.loads(given))
-            side.set_deadline(3 * (_RECORD + MARGIN) + order.budget + 2 * MARGIN)
-            try:
-                answer = served.swept(order).packed()
-            except CanaryMissed as missed:
-                answer = {"missed": str(missed)}
-            side.set_deadline(None)
-            side.send_note(json.dumps(answer).encode())
-    finally:
-        exit_at_once(1)
-
-
-class _Served:
-    """The tests of this process, and what is installed for them."""
 
     def __init__(self, items: Sequence[Any]) -> None:
         self._items = items
         self._records: Records | None = None
-        self._known: set[int] = set()  # the modules that were searched, by id
+        self._modules: set[int] = set()  # that were searched, by id
+        self._recorder: _Recorder | None = None
 
-    def swept(self, order: Order) -> Swept:
-        item = self._items[order.number]
-        found = partial(Swept, test=item.nodeid, threads=order.threads > 0)
-        if order.canary:
-            self._look_for_what_is_planted(item)
-        recorded = None
-        if not order.threads:
-            recorded = in_a_fork(_RECORD + MARGIN, partial(sweep_child.recorded, item, self._records_for(item), _CLIENTS))
-        outcome, why = (
-            (None, "") if recorded is None or isinstance(recorded, Outcome) else recorded
-        )  # the search finds out what ends it
-        if order.opt_out:
-            needless = outcome == SweepOutcome.NOTHING
-            return found(outcome=SweepOutcome.LEFT_OUT, reason=order.opt_out, opt_out=order.opt_out, needless=needless)
-        if outcome is not None:
-            return found(outcome=SweepOutcome(outcome), reason=why)
-        clients = 1 if order.threads else _CLIENTS
-        job = partial(sweep_child.searched, item, self._records, clients, order.budget)
-        answer = in_a_fork(_RECORD + order.budget + 2 * MARGIN, lambda: _packed(*job()))
-        if isinstance(answer, Outcome):
-            return found(outcome=SweepOutcome.REFUSED, reason=f"its own process ended: {str(answer).splitlines()[0]}")
-        return Swept.unpacked(found(outcome=SweepOutcome.REFUSED).packed() | answer)
+    def answer(self, order: Answer) -> Answer:
+        """What is asked for: ``do`` is the name of a method below, ``test`` a number, and the rest its arguments."""
+        do: Callable[..., Answer] = getattr(self, order.pop("do"))
+        return do(self._items[order.pop("test")], **order)
 
-    def _look_for_what_is_planted(self, item: pytest.Function) -> None:
+    def canary(self, item: pytest.Function) -> Answer:
+        """Why nothing may be claimed here; empty if what is planted is found."""
         records = self._records_for(item)
-        for job in (partial(sweep_child.missed_by_record, item), sweep_child.missed_by_search):
-            if missed := in_a_fork(_RECORD + MARGIN, partial(job, records)):
-                raise CanaryMissed(str(missed))
+        for job in (sweep_child.missed_by_record, sweep_child.missed_by_search):
+            if missed := in_a_fork(RECORD + MARGIN, partial(job, item, records)):
+                return {"missed": str(missed)}
+        return {"missed": ""}
+
+    def record(self, item: pytest.Function) -> Answer:
+        """What the records of two clients decide."""
+        records = self._records_for(item)
+        while True:
+            first = self._recorder is None
+            self._recorder = self._recorder or _Recorder(records, self._items)
+            answer = self._recorder.record(item)
+            if answer is not None and answer["outcome"] == SweepOutcome.NOTHING:
+                return answer
+            self._recorder.end()
+            self._recorder = None
+            if first or (
+                answer is not None and answer["things"]
+            ):  # what is shared was seen; the rest may come of what was left there
+                return answer or {"outcome": None, "reason": "", "things": []}  # the search finds out which run ends its process
+
+    def replay(self, item: pytest.Function, budget: float, token: str) -> Answer:
+        return self._searched(partial(sweep_child.replayed, item, CLIENTS, budget, token), budget)
+
+    def search(self, item: pytest.Function, budget: float, clients: int) -> Answer:
+        return self._searched(partial(sweep_child.searched, item, clients, budget), budget)
+
+    def _searched(self, job: Callable[[], Found | None], budget: float) -> Answer:
+        """What a search in a fork says; no outcome if a replay does not break the test."""
+
+        def search() -> Answer:
+            if self._records is not None:
+                self._records.give_back()
+            if (found := job()) is None:
+                return {"outcome": None, "reason": "", "failed": None}
+            outcome, reason, failed = found
+            return {"outcome": outcome, "reason": reason, "failed": None if failed is None else asdict(failed)}
+
+        answer = in_a_fork(RECORD + budget + 2 * MARGIN, search)
+        if isinstance(answer, Outcome):
+            why = f"its own process ended: {str(answer).splitlines()[0]}"
+            return {"outcome": SweepOutcome.REFUSED, "reason": why, "failed": None}
+        found: Answer = answer
+        return found
 
     def _records_for(self, item: pytest.Function) -> Records:
         """What is installed here, with all that is found from a test's module: the next test of it has less to look for."""
         if self._records is None:
             own_modules.keep()
-            self._records = Records(_RECORD, refused(_CLIENTS))
-        if id(item.module) not in self._known:
-            self._known.add(id(item.module))
+            self._records = Records(RECORD, refused(CLIENTS))
+        if id(item.module) not in self._modules:
+            self._modules.add(id(item.module))
             definitions = (each for found in item._fixtureinfo.name2fixturedefs.values() for each in found)
             self._records.learn([item.function, *(definition.func for definition in definitions)])
         return self._records
 
 
-def _packed(outcome: SweepOutcome, reason: str, failed: Failed | None) -> dict[str, Any]:
-    return {"outcome": str(outcome), "reason": reason, "failed": None if failed is None else asdict(failed)}
+class _Recorder:
+    """A fork that records one test after another, in its parent."""
+
+    def __init__(self, records: Records, items: Sequence[Any]) -> None:
+        reading, writing = os.pipe()
+        side = fork(MARGIN, own_group=False)
+        if isinstance(side, ChildSide):
+            os.close(writing)
+            _record_all(side, OwnDescriptor(reading), records, items)
+        os.close(reading)
+        self._side, self._orders, self._items, self._lives = side, OwnDescriptor(writing), items, True
+
+    def record(self, item: pytest.Function) -> Answer | None:
+        """What the records of a test decide; None if they have ended the process."""
+        number = next(number for number, each in enumerate(self._items) if each is item)
+        try:
+            self._orders.write(b"%d" % number)
+        except OSError:  # it has ended meanwhile
+            return None
+        answer = self._side.wait_for_note()
+        if isinstance(answer, Outcome):
+            self._lives = False
+            return None
+        found: Answer = json.loads(answer)
+        return found
+
+    def end(self) -> None:
+        self._orders.close()
+        if self._lives:
+            self._side.end()
+
+
+def _record_all(side: ChildSide, orders: OwnDescriptor, records: Records, items: Sequence[Any]) -> NoReturn:
+    try:
+        while given := orders.read(_PART):
+            side.set_deadline(RECORD + MARGIN)
+            outcome, why, things = sweep_child.recorded(items[int(given)], records, CLIENTS)
+            if getpid() != side.pid:  # the test has forked, and has not ended that process
+                break
+            side.set_deadline(None)
+            side.send_note(json.dumps({"outcome": outcome, "reason": why, "things": packed_things(things)}).encode())
+    finally:
+        exit_at_once(1)

@@ -10,15 +10,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from ..core.origin import of_user
+from ..sweep.contended import Met
 from ..sweep.swept import SweepOutcome, Swept
-from .sweep_process_wide import loaded
-from .sweep_server import Order, SweepServer
+from .sweep_course import Course, Order
+from .sweep_fork import WaitingFork
+from .sweep_process_wide import is_process_wide, loaded
+from .sweep_server import SweepServer
 
 _UNSURE = (SweepOutcome.NOT_REPEATABLE, SweepOutcome.REFUSED)  # as what earlier tests have left may be missing
 _MOST = 5  # that are kept: fixtures have as many scopes
@@ -62,13 +65,14 @@ class SweepServers:
 
     Args:
         items: the tests of this run.
+        met: what tests contend for; those that are searched are added.
     """
 
-    def __init__(self, items: Sequence[pytest.Item]) -> None:
-        self._items = list(items)
+    def __init__(self, items: Sequence[pytest.Item], met: Met) -> None:
+        self._items, self._met = list(items), met
         self._numbers = {id(item): number for number, item in enumerate(self._items)}
-        self._kept: list[tuple[_Around, SweepServer]] = []
-        self._here: SweepServer | None = None  # from before the body of the present test
+        self._kept: list[tuple[_Around, WaitingFork]] = []
+        self._here: WaitingFork | None = None  # from before the body of the present test
         self._around: _Around | None = None
 
     def fork(self, item: pytest.Function) -> None:
@@ -81,7 +85,7 @@ class SweepServers:
         around = _Around.of(item)
         for each in [each for each in self._kept if not (each[1].lives and around.has(each[0]))]:
             self._drop(each)
-        self._here, self._around = SweepServer(item, self._items), around
+        self._here, self._around = WaitingFork(lambda: SweepServer([*self._items, item]).answer), around
 
     def sweep(self, item: pytest.Function, order: Order) -> Swept:
         """What becomes of the test whose body has run. A Ctrl-C ends the process that is asked.
@@ -92,20 +96,23 @@ class SweepServers:
         here, around = self._here, self._around
         assert here is not None
         assert around is not None
-        older = next((each for each in reversed(self._kept) if each[0].same(around)), None)
         if _has_hooks(item):
-            return here.sweep(item.nodeid, order)
+            return self._swept(here, -1, item, order)
+        older = next((each for each in reversed(self._kept) if each[0].same(around)), None)
         if older is None:
             self._keep(around, here)
         elif not order.threads and (number := self._numbers.get(id(item))) is not None:
-            swept = older[1].sweep(item.nodeid, replace(order, number=number))
-            if swept.outcome not in _UNSURE:
+            swept = self._swept(older[1], number, item, order)
+            if swept.outcome not in _UNSURE or is_process_wide(swept.reason):
                 return swept
-        swept = here.sweep(item.nodeid, order)
-        if older is not None and swept.decided:
+        swept = self._swept(here, -1, item, order)
+        if older is not None and swept.decided and here.lives:
             self._drop(older)
             self._keep(around, here)
         return swept
+
+    def _swept(self, server: WaitingFork, number: int, item: pytest.Function, order: Order) -> Swept:
+        return Course(server, number, item.nodeid, order, self._met).run()
 
     def leave(self) -> None:
         """The present test is over: end what only it needs."""
@@ -119,12 +126,12 @@ class SweepServers:
         for each in list(self._kept):
             self._drop(each)
 
-    def _keep(self, around: _Around, server: SweepServer) -> None:
+    def _keep(self, around: _Around, server: WaitingFork) -> None:
         if len(self._kept) == _MOST:
             self._drop(self._kept[0])
         self._kept.append((around, server))
 
-    def _drop(self, each: tuple[_Around, SweepServer]) -> None:
+    def _drop(self, each: tuple[_Around, WaitingFork]) -> None:
         self._kept.remove(each)
         each[1].end()
 

@@ -19,13 +19,14 @@ import pytest
 from ..core.clocks import monotonic
 from ..core.fork_safety import NoFork, can_fork, declare_harmless
 from ..settings import Settings, option
+from ..sweep.contended import Met
 from ..sweep.swept import SweepOutcome, Swept
 from . import reporting
 from .guard import belongs_to_a_plugin
 from .options import settings_of
+from .sweep_course import CanaryMissed, Order
 from .sweep_opt_outs import OptOuts
 from .sweep_process_wide import by_fixture
-from .sweep_server import CanaryMissed, Order
 from .sweep_servers import SweepServers
 from .sweep_summary import SweepSummary, goal_of
 
@@ -82,7 +83,7 @@ class Sweep:
             return (yield)
         assert isinstance(item, pytest.Function)
         if self._servers is None:
-            self._servers = SweepServers(item.session.items)
+            self._servers = SweepServers(item.session.items, Met())
         try:
             self._servers.fork(item)
             item.stash[_WAITS] = True

@@ -16,6 +16,7 @@ from .swept import SweepOutcome, Swept
 
 _WHOLE = "all tests"  # the subject of the record of a whole sweep
 _WITH_REASONS = (
+    SweepOutcome.MET,
     SweepOutcome.CUT_SHORT,
     SweepOutcome.NOT_REPEATABLE,
     SweepOutcome.REFUSED,
@@ -76,7 +77,12 @@ class SweepAccount:
 
     @property
     def _swept(self) -> int:
-        return sum(test.decided for test in self._tests)
+        return sum(test.decided for test in self._tests) + self._met
+
+    @property
+    def _met(self) -> int:
+        """Those that were not searched, because another test meets the same."""
+        return sum(test.outcome is SweepOutcome.MET for test in self._tests)
 
     def _causes(self) -> list[tuple[SweepCause, KnownCause | None]]:
         baseline = self._goal.baseline
@@ -87,7 +93,8 @@ class SweepAccount:
         counts = Counter(test.outcome for test in self._tests)
         causes = self._causes()
         threads = sum(test.threads for test in self._tests)
-        yield f"{self._swept} of {len(self._tests)} tests swept, {threads} of them with threads of their own"
+        met = f", {self._met} by what another one meets" if self._met else ""
+        yield f"{self._swept} of {len(self._tests)} tests swept, {threads} of them with threads of their own{met}"
         for outcome in SweepOutcome:
             if counts[outcome]:
                 found = f", by {len(causes)} cause{'s' * (len(causes) != 1)}" if outcome is SweepOutcome.BROKEN else ""
@@ -180,7 +187,11 @@ def _told(cause: SweepCause, known: KnownCause | None, with_baseline: bool) -> I
         yield f"  met by {len(tests)} test{'s' * (len(tests) > 1)}; {known.place}: {known.reason}"
         return
     yield f"cause {cause.whose}: {cause}"
-    yield f"  met by {len(tests)} test{'s' * (len(tests) > 1)}: {names}"
+    unsearched = sum(test.failed is None for test in tests)
+    rest = f" ({unsearched} not searched themselves)" if unsearched else ""
+    yield f"  met by {len(tests)} test{'s' * (len(tests) > 1)}{rest}: {names}"
+    if cause.harmless:
+        yield f"  harmless: {cause.harmless}"
     yield f"  {failed.kind}{': ' * bool(failed.kind)}{shown.reason}"
     yield from failed.story.splitlines()
     replay = f", replay={failed.token!r}" if failed.token else ""

@@ -33,7 +33,7 @@ def broken() -> str:
 
 def unseen(records: Records) -> str:
     """In a fork: why a record here would show nothing; empty if it shows what was planted."""
-    found = records.shared_by(_planted())
+    found = records.footprint(_planted()).why
     return "" if found == SHARED else f"a planted lost update is not in its record here ({found or 'nothing shared'})"
 
 

@@ -10,6 +10,7 @@ from enum import StrEnum
 
 from ..core.origin import module_of, of_user
 from ..core.source import line_text
+from .harmless import reason_of
 from .swept import Failed, Place, Swept
 
 _TEST_FILE = re.compile(r"^(test_.*|.*_tests?|conftest)\.py$")
@@ -23,6 +24,7 @@ class Whose(StrEnum):
     UNKNOWN = "of which no place is known"  # it fails the run: it may well be the package
     DEPENDENCY = "in a dependency"
     TESTS = "in the tests"
+    HARMLESS = "that is known to be harmless"
 
 
 @dataclass
@@ -32,7 +34,7 @@ class SweepCause:
     Attributes:
         places: as (file, line), sorted.
         root: the folder of the suite; files in it are named from there.
-        tests: those that meet it.
+        tests: those that meet it, of which some were not searched themselves.
     """
 
     places: tuple[Place, ...]
@@ -42,7 +44,10 @@ class SweepCause:
     @property
     def smallest(self) -> Swept:
         """The test with the smallest schedule."""
-        return min(self.tests, key=lambda test: (_failed(test).preemptions or 0, len(_failed(test).story)))
+        return min(
+            (test for test in self.tests if test.failed is not None),
+            key=lambda test: (_failed(test).preemptions or 0, len(_failed(test).story)),
+        )
 
     @property
     def failed(self) -> Failed:
@@ -56,7 +61,14 @@ class SweepCause:
             return Whose.PACKAGE
         if not self.places:
             return Whose.UNKNOWN
+        if self.harmless:
+            return Whose.HARMLESS
         return Whose.TESTS if users else Whose.DEPENDENCY
+
+    @property
+    def harmless(self) -> str:
+        """Why it is harmless; empty if it is not known to be."""
+        return reason_of(self.places, self.failed.symptom)
 
     @property
     def fails_the_run(self) -> bool:
@@ -87,10 +99,15 @@ class SweepCause:
 def causes_of(tests: Iterable[Swept], root: str) -> Sequence[SweepCause]:
     """The causes of what a schedule broke; one that is met by most tests first, those of the user's package before all others."""
     found: dict[object, SweepCause] = {}
-    for test in tests:
+    of_test: dict[str, SweepCause] = {}
+    for test in (tests := list(tests)):
         if test.failed is not None:
             key = test.failed.cause or (test.test.partition("[")[0], test.failed.symptom)
-            found.setdefault(key, SweepCause(test.failed.cause, root)).tests.append(test)
+            cause = of_test[test.test] = found.setdefault(key, SweepCause(test.failed.cause, root))
+            cause.tests.append(test)
+    for test in tests:
+        if test.like in of_test:
+            of_test[test.like].tests.append(test)
     ranks = list(Whose)
     return sorted(found.values(), key=lambda cause: (ranks.index(cause.whose), -len(cause.tests)))
 

@@ -1,30 +1,49 @@
 """What the threads of a program share, by recorded runs: if that is nothing, no schedule need be spent.
 
-What every record needs is installed once (`Records`), in a process in which no program runs. Each program is recorded in a fork of
-it. The collector's list is frozen there: a fork that walks over it would copy all memory, which takes longer than the record.
+What every record needs is installed once (`Records`), in a process in which no program runs, and programs are recorded in forks of
+it. The collector's list is frozen: a fork that walks over it would copy all memory, which takes longer than a record.
 """
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from types import CodeType
-from typing import Any
+from typing import Any, NamedTuple
 
+from ..core.build_flags import FREE_THREADED_BUILD
 from ..core.clocks import monotonic
 from ..engine.program import Program
+from ..engine.running.turns import CLOCK_READING
 from ..engine.schedule import Schedule
 from ..engine.touched.trace import Trace, told
 from ..search.explorer import Explorer
-from ..search.harness import session_for
+from ..search.harness import explorer_for, session_for
 from ..search.plan import FuzzPlan
+from .contended import Thing, things_of
+from .harmless import is_in_code
+
+_CLOCK = CLOCK_READING.name  # each client reads it for itself
+
 
 SHARED = "its threads touch the same, and one changes it"
 
 
+class Footprint(NamedTuple):
+    """What the clients of a test share.
+
+    Attributes:
+        why: the schedules have to be searched; empty if the clients share nothing that was seen.
+        things: what they contend for (`contended`), if that is all known; else empty.
+    """
+
+    why: str
+    things: Sequence[Thing] = ()
+
+
 class Records:
-    """What takes time to install, in this process, for its forks.
+    """What takes time to install, in this process, for records in its forks.
 
     Args:
         limit: seconds that the records of one program may take.
@@ -35,59 +54,89 @@ class Records:
         self._limit, self._stack = limit, ExitStack()
         self._stack.enter_context(also)
         self._session = self._stack.enter_context(session_for(None, FuzzPlan(budget=limit)).before_forks())
+        self._begun = False
         gc.freeze()
 
     def learn(self, parts: Iterable[Any]) -> None:
         """Find what programs reach by these, so that no fork has to."""
-        gc.unfreeze()
         self._session.learn(parts)
         gc.freeze()
 
-    def shared_by(self, program: Program) -> str:
-        """In a fork: why the schedules of this program have to be searched; empty if its threads shared nothing that was seen.
-
-        The first record is of the first run of this process, which makes what only a first run makes, such as a cache. What a step
-        may touch counts as touched. In a later record there must be no step of which nothing is known.
+    def footprint(self, program: Program) -> Footprint:
+        """In a fork: what the threads of this program share.
 
         Raises:
             NotExplorable: no schedule can control the program.
             BaseException: what its setup raised.
         """
-        until = monotonic() + self._limit
-        self._session.in_fork()
+        if not self._begun:
+            self._begun = True
+            self._session.in_fork()
         explorer = self._session.use(program, Explorer)
-        if why := _recorded(explorer, until, first=True):
-            return why
-        explorer.events.forget()
-        explorer.in_order()
-        return _recorded(explorer, until, first=False) or (str(explorer.uncontrolled[0]) if explorer.uncontrolled else "")
+        if not FREE_THREADED_BUILD:  # where it walks over all memory
+            gc.freeze()
+        return _footprint(explorer, monotonic() + self._limit)
 
     def give_back(self) -> None:
-        """In a fork: remove what was installed."""
+        """In a fork in which nothing was recorded: remove what was installed."""
         self._stack.close()
         gc.unfreeze()
 
 
-def _recorded(explorer: Explorer, until: float, *, first: bool) -> str:
+def footprint(program: Program, limit: float) -> Footprint:
+    """What the threads of this program share, by records of at most so many seconds in this process; see `Records.footprint`."""
+    with explorer_for(program, FuzzPlan(budget=limit), lambda label: None) as explorer:
+        return _footprint(explorer, monotonic() + limit)
+
+
+def _footprint(explorer: Explorer, until: float) -> Footprint:
+    """What the threads of a program share.
+
+    The first record is of its first run in this process, which makes what only a first run makes, such as a cache. What a step may
+    touch counts as touched. In a later record there must be no step of which nothing is known; if there is one in the first, that
+    must not show anything that both touch, changed or not.
+    """
+    first = _recorded(explorer, until)
+    if first.failed or first.things or (first.unknown and first.shares):
+        return _told(first)
+    explorer.events.forget()
+    explorer.in_order()
+    second = _told(_recorded(explorer, until))
+    return Footprint(str(explorer.uncontrolled[0])) if not second.why and explorer.uncontrolled else second
+
+
+class _Record(NamedTuple):
+    failed: str = ""  # there is none, and why
+    things: Sequence[Thing] = ()
+    unknown: str = ""
+    shares: bool = False  # it shows an object that both touch, whether it changes or not
+
+
+def _told(record: _Record) -> Footprint:
+    if record.failed or not (record.things or record.unknown):
+        return Footprint(record.failed)
+    if not record.things:
+        return Footprint(f"it is not known what {record.unknown} touches")
+    return Footprint(SHARED, () if record.unknown else record.things)
+
+
+def _recorded(explorer: Explorer, until: float) -> _Record:
     trace = Trace(explorer.engine, focusing=True, until=until)
     with trace:
         run, failure = explorer.follow(Schedule(), recording=True)
     if failure is not None:
-        return failure.message
+        return _Record(failure.message)
     if trace.gave_up or run.unreported:
-        return "its record takes too long"
-    if trace.shares():
-        return SHARED
-    if first:
-        return ""
-    unknown = [point for point in trace.not_known if not _is_end(trace, point)]
-    return f"it is not known what {_in_words(trace.not_known[unknown[0]])} touches" if unknown else ""
+        return _Record("its record takes too long")
+    things, unplaced = things_of(trace)
+    unknown = [what for point, what in trace.not_known.items() if not _is_harmless(trace, point, what)]
+    return _Record("", things, _in_words(unknown[0]) if unknown else unplaced, trace.shares())
 
 
-def _is_end(trace: Trace, point: int) -> bool:
-    """Whether only the end of an object is not known here: what its finalizer does makes steps of its own."""
+def _is_harmless(trace: Trace, point: int, unknown: object) -> bool:
+    """Whether nothing follows from not knowing this. What a finalizer does makes steps of its own, where an object ends."""
     access = trace.accesses.get(point)
-    return access is not None and access.kind == "end"
+    return (access is not None and access.kind == "end") or unknown == _CLOCK or is_in_code(trace.spots.get(point))
 
 
 def _in_words(unknown: str | tuple[CodeType, int]) -> str:

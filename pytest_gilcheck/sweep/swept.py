@@ -16,6 +16,7 @@ class SweepOutcome(StrEnum):
     NOTHING = "shares nothing that was seen"
     HOLDS = "no schedule breaks it"
     BROKEN = "broken by a schedule"
+    MET = "meets only what another test met"
     CUT_SHORT = "cut short"
     NOT_REPEATABLE = "not repeatable"
     REFUSED = "refused"
@@ -48,6 +49,10 @@ class Failed:
     token: str
     story: str
 
+    @classmethod
+    def unpacked(cls, packed: Mapping[str, Any]) -> Failed:
+        return cls(**{**packed, "cause": tuple((file, line) for file, line in packed["cause"])})
+
 
 @dataclass(frozen=True, kw_only=True)
 class Swept:
@@ -61,6 +66,7 @@ class Swept:
         failed: how a schedule breaks it.
         opt_out: what keeps it from running in threads; empty if nothing.
         needless: whether it shares nothing that was seen, although it is kept from running in threads.
+        like: the test that was searched, and meets all that this one meets; empty without one.
     """
 
     test: str
@@ -70,9 +76,11 @@ class Swept:
     failed: Failed | None = None
     opt_out: str = ""
     needless: bool = False
+    like: str = ""
 
     @property
     def decided(self) -> bool:
+        """Whether something is claimed of it. Where another test meets the same, nothing is: each has asserts of its own."""
         return self.outcome in CLAIMS
 
     def packed(self) -> dict[str, Any]:
@@ -81,7 +89,5 @@ class Swept:
 
     @classmethod
     def unpacked(cls, packed: Mapping[str, Any]) -> Swept:
-        failed = packed["failed"]
-        if failed is not None:
-            failed = Failed(**{**failed, "cause": tuple((file, line) for file, line in failed["cause"])})
+        failed = packed["failed"] and Failed.unpacked(packed["failed"])
         return cls(**{**packed, "outcome": SweepOutcome(packed["outcome"]), "failed": failed})

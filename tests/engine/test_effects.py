@@ -5,6 +5,7 @@ import functools
 import operator
 import re
 import sys
+from types import CodeType
 
 import pytest
 
@@ -243,3 +244,35 @@ def test_object_ne_reads_what_the_class_compares_and_nothing_of_what_is_equal_to
     rows, other = [1], [2]
     assert parts_of(rows, of_call(differs, rows, other)) == parts_of(other, of_call(differs, rows, other)) == {(ALL, READ)}
     assert not of_call(differs, object(), 1)
+
+
+def namespace_of_body(source):
+    """The namespace of the last code object inside this source, or of itself, and what its stores to names touch."""
+    outer = compile(source, __file__, "exec")
+    inner = [each for each in outer.co_consts if isinstance(each, CodeType)]
+    names, code, found = {}, [outer, *inner][-1], []
+
+    def trace(frame, event, _):
+        frame.f_trace_opcodes = True
+        if event == "opcode" and frame.f_code is code:
+            name, argument, value = instruction_at(frame.f_code, frame.f_lasti)
+            if name in ("STORE_NAME", "LOAD_NAME"):
+                found.extend(touches_of(frame, name, argument, value, under_test))
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        exec(outer, names)
+    finally:
+        sys.settrace(before)
+    return names, found
+
+
+def test_the_body_of_a_class_stores_to_its_own_namespace_and_that_of_a_module_to_the_module():
+    names, found = namespace_of_body("x = 1\n")
+    assert parts_of(names, found) == {("x", WRITE)}
+    names, found = namespace_of_body("class Body:\n    x = 1\n    y = x\n")
+    assert not {part for part in parts_of(names, found) if part[1] is WRITE}
+    assert ("x", READ) in parts_of(names, found)  # where it looks if its own namespace has none
+    assert {each.part for each in found if each.changes} >= {"x", "y"}

@@ -18,8 +18,8 @@ reason = "one process sells"
 """
 
 
-def broken(test, places, preemptions=1, **fields):
-    found = {"symptom": "exception", "kind": "GIL-MASKED", "code": "GC506", "token": "gil1_x", "story": "T0"}
+def broken(test, places, preemptions=1, symptom="exception", **fields):
+    found = {"symptom": symptom, "kind": "GIL-MASKED", "code": "GC506", "token": "gil1_x", "story": "T0"}
     failed = Failed(cause=tuple(places), preemptions=preemptions, **found)
     return Swept(test=test, outcome=SweepOutcome.BROKEN, reason="exception: 2 == 1", failed=failed, **fields)
 
@@ -158,6 +158,22 @@ def test_what_does_not_fail_the_run_is_on_record_as_told(account, shop):
     (cause, _, _), (whole, _, _) = account([broken("test_shop.py::test_sell", shop)], KNOWN).records()
     assert asserted_violated(cause)
     assert whole["verdict"] is None
+
+
+def test_a_test_that_was_not_searched_meets_the_cause_of_the_one_that_was_and_is_no_proof(account, shop):
+    like = {"outcome": SweepOutcome.MET, "reason": "like it"}
+    tests = [
+        broken("test_shop.py::test_sell", shop),
+        held("b", **like, like="test_shop.py::test_sell"),
+        held("c", **like, like="d"),
+    ]
+    lines = list(account(tests).lines())
+    assert lines[0] == "3 of 3 tests swept, 0 of them with threads of their own, 2 by what another one meets"
+    assert "  met by 2 tests (1 not searched themselves): test_shop.py::test_sell, b" in lines
+    assert any("2 meets only what another test met" in line for line in lines)
+    assert account(tests, least=100).failures == ["cause in your package: shop.py:2 and shop.py:3"]
+    unproved = account([held("test_shop.py::test_sell", **like, like="d")], KNOWN)
+    assert not any("gone" in line for line in unproved.lines())
 
 
 def test_an_opt_out_without_which_a_test_shares_nothing_is_listed(account):

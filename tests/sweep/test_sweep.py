@@ -161,6 +161,34 @@ def test_a_race_of_the_package_is_found_once_by_its_cause_and_fails_the_run(swee
     assert sum("::error file=shop.py,line=" in line for line in result.outlines) == len(causes)
 
 
+MEETS = "meets only what another test met"
+SAME = """
+import pytest, shop
+
+@pytest.mark.parametrize("number", range(5))
+def test_sell(number):
+    assert shop.sell() == 1
+"""
+
+
+def test_a_test_that_meets_only_what_breaks_another_one_is_not_searched_again(sweep):
+    _, lines = sweep(unlocked(SHOP), SAME)
+    found = counted(lines)
+    assert (found["broken by a schedule"], found[MEETS]) == (1, 4)
+    assert any(line.startswith("met by 5 tests (4 not searched themselves): test_suite.py::test_sell[0], ") for line in lines)
+
+
+@pytest.mark.slow
+def test_a_test_that_meets_what_breaks_none_is_searched_until_several_have_held(sweep):
+    _, lines = sweep(SHOP, SAME, "--gilcheck-sweep-budget=1000")
+    found = counted(lines)
+    if "cut short" not in found:  # on a busy machine
+        assert (found["no schedule breaks it"], found[MEETS]) == (3, 2)
+        assert any(
+            "meet only what those of test_suite.py::test_sell[0] meet, at the same lines, and no schedule" in line for line in lines
+        )
+
+
 @pytest.mark.slow
 def test_a_known_cause_passes_until_it_is_gone_and_a_new_one_fails(sweep, pytester):
     suite = "import shop\ndef test_sell():\n    assert shop.sell() == 1\n"

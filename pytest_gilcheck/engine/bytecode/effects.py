@@ -23,7 +23,7 @@ from .at import At, callee_of
 from .call_effects import touches_of_call
 from .part_effects import touches_of_attribute, touches_of_classes, touches_of_element
 from .reach import reached, role_of
-from .stack import NOTHING, behind_the_star, local_of, topmost
+from .stack import NOTHING, behind_the_star, local_of, locals_of, topmost
 from .torn import Doer
 from .touch import ALL, DICTS, UNKNOWN, Touch, Touches, UnderTest
 
@@ -134,6 +134,15 @@ def _load_global(at: At) -> Touches:
 
 def _store_global(at: At) -> Touches:
     return [Touch(at.frame.f_globals, at.value, True)]
+
+
+def _load_name(at: At) -> Touches:
+    """The body of a class, and of a module, looks a name up where it stores to, and only then in the module."""
+    return [Touch(locals_of(at.frame), at.value, False), *(_load_global(at) or ())]
+
+
+def _store_name(at: At) -> Touches:
+    return [Touch(locals_of(at.frame), at.value, True)]
 
 
 def _cell(changes: bool) -> Rule:
@@ -260,8 +269,10 @@ for _names, _rule in {
     "LOAD_ATTR LOAD_METHOD IMPORT_FROM": _of_attribute("get"),
     "STORE_ATTR DELETE_ATTR": _of_attribute("set"),
     "LOAD_SUPER_ATTR": _of_super,
-    "LOAD_GLOBAL LOAD_NAME": _load_global,
-    "STORE_GLOBAL DELETE_GLOBAL STORE_NAME DELETE_NAME": _store_global,
+    "LOAD_GLOBAL": _load_global,
+    "LOAD_NAME": _load_name,
+    "STORE_GLOBAL DELETE_GLOBAL": _store_global,
+    "STORE_NAME DELETE_NAME": _store_name,
     "LOAD_DEREF": _cell(False),
     "STORE_DEREF DELETE_DEREF": _cell(True),
     "IMPORT_NAME": _imported,

@@ -278,7 +278,9 @@ class Repeatable(Chance):
         if not self._controlled():
             return REAL_URANDOM(size)
         self._used = self._draws = True
-        return REAL_URANDOM(size) if self.draw >= RENEWED else self._drawn_bytes.randbytes(size)
+        if self.draw >= RENEWED:
+            return REAL_URANDOM(size)
+        return self._drawn_bytes.getrandbits(8 * size).to_bytes(size, "little")  # `randbytes` would be steps of the program
 
 
 def seed_of(name: str, draw: int) -> int:
