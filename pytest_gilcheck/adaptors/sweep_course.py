@@ -16,9 +16,7 @@ from .sweep_child import MARGIN
 from .sweep_fork import Answer, WaitingFork
 from .sweep_server import CLIENTS
 
-_PATIENCE = 4 * MARGIN  # seconds beyond the budget until the process is taken for one that hangs: it ends its own forks before
-    4 * MARGIN
-)  # seconds beyond the budget, after which the process is taken for one that hangs: it ends its own forks before
+_PATIENCE = 4 * MARGIN  # seconds beyond the budget until the process is taken for one that hangs; its own forks end before that
 
 
 @dataclass(frozen=True)
