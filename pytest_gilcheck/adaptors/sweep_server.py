@@ -75,6 +75,13 @@ class SweepServer:
             ):  # what is shared was seen; the rest may come of what was left there
                 return answer or {"outcome": None, "reason": "", "things": []}  # the search finds out which run ends its process
 
+    def end(self, item: pytest.Function) -> Answer:
+        """There are no more orders."""
+        if self._recorder is not None:
+            self._recorder.end()
+            self._recorder = None
+        return {}
+
     def replay(self, item: pytest.Function, budget: float, token: str) -> Answer:
         return self._searched(partial(sweep_child.replayed, item, CLIENTS, budget, token), budget)
 

@@ -1,16 +1,22 @@
-"""Which process answers for a test: an older one, in which nothing has run, or the fork from before the test's own body.
+"""Which process answers for a test.
 
-An older process is colder: what earlier tests have made once has not been made there. It installs once for many tests. It can be
-asked as long as the same wider fixtures are set up, which it has from the fork. It knows nothing of what earlier tests have left,
-nor of what hooks of a ``conftest.py`` have done for this test. So where a client fails there or the process dies, the fork from
-before the test's own body is asked; if that can tell, later tests are asked there.
+Each is a fork from before the body of some test, with all that was set up and left behind until then. The *present* one is as the
+plain process was before the body of the test that is asked for: its state is that of earlier tests too, as long as they have shared
+nothing that was seen. What such a test changes, it makes itself. After any other test, there is a new fork.
+
+An *older* one is colder: what earlier tests have made once has not been made there, and all is installed for many tests. It is
+asked first, as long as the same wider fixtures are set up. Where a client fails there, it may lack what earlier tests have left, so
+the present one is asked; if that can tell, it is the older one from then on.
+
+What does not work: a fork for each test, which takes as long as a record. A fork from after the body: what only a first run makes has
+been made there.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -19,12 +25,14 @@ from ..core.origin import of_user
 from ..sweep.contended import Met
 from ..sweep.swept import SweepOutcome, Swept
 from .sweep_course import Course, Order
-from .sweep_fork import WaitingFork
+from .sweep_fork import Answer, WaitingFork
 from .sweep_process_wide import is_process_wide, loaded
 from .sweep_server import SweepServer
 
 _UNSURE = (SweepOutcome.NOT_REPEATABLE, SweepOutcome.REFUSED)  # as what earlier tests have left may be missing
-_MOST = 5  # that are kept: fixtures have as many scopes
+_NEEDS = "its clients need what earlier tests have left, and no process has that from before its first run"
+_ENDING = 5.0  # seconds for a process to end what it has started
+_MOST = 5  # older ones: fixtures have as many scopes
 _HOOKS = ("pytest_runtest_protocol", "pytest_runtest_logstart", "pytest_runtest_setup")  # before a test's body
 
 
@@ -60,6 +68,25 @@ class _Around:
         return set(map(id, self.wider))
 
 
+class _Server(WaitingFork):
+    """A process, with the test before whose body it was forked, and what was set up around that."""
+
+    def __init__(self, item: pytest.Function, items: Sequence[pytest.Item]) -> None:
+        self.item, self.around = item, _Around.of(item)
+        self._asked = False
+        super().__init__(lambda: SweepServer([*items, item]).answer)
+
+    def ask(self, order: Answer, limit: float) -> Answer | None:
+        self._asked = True
+        return super().ask(order, limit)
+
+    def dismiss(self) -> None:
+        """End it, and wait for what it has started, so that the system counts all of its time."""
+        if self._asked and self.lives:
+            self.ask({"do": "end", "test": 0}, _ENDING)
+        self.end()
+
+
 class SweepServers:
     """The processes of a sweep.
 
@@ -71,69 +98,90 @@ class SweepServers:
     def __init__(self, items: Sequence[pytest.Item], met: Met) -> None:
         self._items, self._met = list(items), met
         self._numbers = {id(item): number for number, item in enumerate(self._items)}
-        self._kept: list[tuple[_Around, WaitingFork]] = []
-        self._here: WaitingFork | None = None  # from before the body of the present test
-        self._around: _Around | None = None
+        self._older: list[_Server] = []
+        self._present: _Server | None = None
+        self._next: pytest.Item | None = None  # for which the present one is still good
 
-    def fork(self, item: pytest.Function) -> None:
+    def before(self, item: pytest.Function) -> None:
         """Before the body of a test.
 
         Raises:
             NoFork: the system refuses it.
         """
-        self.leave()
-        around = _Around.of(item)
-        for each in [each for each in self._kept if not (each[1].lives and around.has(each[0]))]:
-            self._drop(each)
-        self._here, self._around = WaitingFork(lambda: SweepServer([*self._items, item]).answer), around
+        around, present = _Around.of(item), self._present
+        for each in [each for each in self._older if not (each.lives and around.has(each.around))]:
+            self._older.remove(each)
+            each.dismiss()
+        if present is not None and present.lives and item is self._next and present.around.same(around) and not _has_hooks(item):
+            return
+        self._leave()
+        self._present = _Server(item, self._items)
 
-    def sweep(self, item: pytest.Function, order: Order) -> Swept:
+    def sweep(self, item: pytest.Function, order: Order, following: pytest.Item | None) -> Swept:
         """What becomes of the test whose body has run. A Ctrl-C ends the process that is asked.
+
+        Args:
+            following: the test after it.
 
         Raises:
             CanaryMissed: the order was to look for what is planted, and it was not found.
         """
-        here, around = self._here, self._around
-        assert here is not None
-        assert around is not None
-        if _has_hooks(item):
-            return self._swept(here, -1, item, order)
-        older = next((each for each in reversed(self._kept) if each[0].same(around)), None)
-        if older is None:
-            self._keep(around, here)
-        elif not order.threads and (number := self._numbers.get(id(item))) is not None:
-            swept = self._swept(older[1], number, item, order)
-            if swept.outcome not in _UNSURE or is_process_wide(swept.reason):
-                return swept
-        swept = self._swept(here, -1, item, order)
-        if older is not None and swept.decided and here.lives:
-            self._drop(older)
-            self._keep(around, here)
+        swept = self._swept(item, order)
+        self._next = following if swept.outcome is SweepOutcome.NOTHING or swept.needless else None
         return swept
 
-    def _swept(self, server: WaitingFork, number: int, item: pytest.Function, order: Order) -> Swept:
+    def _swept(self, item: pytest.Function, order: Order) -> Swept:
+        present = self._present
+        assert present is not None, "`before` comes first"
+        if _has_hooks(item):
+            return self._asked(present, item, order)
+        older = next((each for each in reversed(self._older) if each.around.same(present.around)), None)
+        if older is None:
+            self._older = [*self._older, present]
+            if len(self._older) > _MOST:
+                self._older.pop(0).dismiss()
+        elif older is not present and not order.threads and id(item) in self._numbers:
+            swept = self._asked(older, item, order)
+            if _is_final(swept):
+                return swept
+        swept = self._asked(present, item, order)
+        if older is not None and older is not present and swept.decided:
+            self._older[self._older.index(older)] = present
+            older.dismiss()
+        if not _is_final(swept) and present.item is not item and not order.threads:
+            return self._after_its_run(item, order, swept)
+        return swept
+
+    def _after_its_run(self, item: pytest.Function, order: Order, swept: Swept) -> Swept:
+        """What was found, unless it is seen only now that it lacked what earlier tests have left: then nothing is claimed."""
+        late = _Server(item, self._items)
+        try:
+            again = self._asked(late, item, replace(order, opt_out=order.opt_out or _NEEDS))
+        finally:
+            late.dismiss()
+        if again.outcome is SweepOutcome.LEFT_OUT:
+            return replace(swept, outcome=SweepOutcome.REFUSED, reason=_NEEDS)
+        return swept
+
+    def _asked(self, server: _Server, item: pytest.Function, order: Order) -> Swept:
+        number = self._numbers.get(id(item), len(self._items))
         return Course(server, number, item.nodeid, order, self._met).run()
 
-    def leave(self) -> None:
-        """The present test is over: end what only it needs."""
-        if self._here is not None and all(self._here is not server for _, server in self._kept):
-            self._here.end()
-        self._here = None
+    def _leave(self) -> None:
+        """End the present one, unless it is one of the older ones too."""
+        if self._present is not None and all(self._present is not each for each in self._older):
+            self._present.dismiss()
+        self._present = None
 
     def end(self) -> None:
         """End all of them."""
-        self.leave()
-        for each in list(self._kept):
-            self._drop(each)
+        self._leave()
+        while self._older:
+            self._older.pop().dismiss()
 
-    def _keep(self, around: _Around, server: WaitingFork) -> None:
-        if len(self._kept) == _MOST:
-            self._drop(self._kept[0])
-        self._kept.append((around, server))
 
-    def _drop(self, each: tuple[_Around, WaitingFork]) -> None:
-        self._kept.remove(each)
-        each[1].end()
+def _is_final(swept: Swept) -> bool:
+    return swept.outcome not in _UNSURE or is_process_wide(swept.reason)
 
 
 def _has_hooks(item: pytest.Function) -> bool:

@@ -85,7 +85,7 @@ class Sweep:
         if self._servers is None:
             self._servers = SweepServers(item.session.items, Met())
         try:
-            self._servers.fork(item)
+            self._servers.before(item)
             item.stash[_WAITS] = True
         except NoFork as error:
             item.stash[_FOUND] = Swept(test=item.nodeid, outcome=SweepOutcome.REFUSED, reason=str(error))
@@ -101,13 +101,12 @@ class Sweep:
             self._plain += monotonic() - begun
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_teardown(self, item: pytest.Item) -> Iterator[None]:
+    def pytest_runtest_teardown(self, item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
         """Sweep before the teardown: what is wider than the test, and outside of this process, is still there."""
         if item.stash.get(_WAITS, False) and self._servers is not None:
             assert isinstance(item, pytest.Function)
             item.stash[_WAITS] = False
-            item.stash[_FOUND] = self._swept(item, self._servers)
-            self._servers.leave()
+            item.stash[_FOUND] = self._swept(item, self._servers, nextitem)
         return (yield)
 
     @pytest.hookimpl(wrapper=True)
@@ -123,7 +122,7 @@ class Sweep:
         if self._servers is not None:
             self._servers.end()
 
-    def _swept(self, item: pytest.Function, servers: SweepServers) -> Swept:
+    def _swept(self, item: pytest.Function, servers: SweepServers, following: pytest.Item | None) -> Swept:
         left = self._left()
         if left <= 0:
             why = f"{option('sweep_budget')} was spent before"
@@ -133,7 +132,7 @@ class Sweep:
         if (cancel := getattr(item.config.hook, "pytest_timeout_cancel_timer", None)) is not None:
             cancel(item=item)  # pytest-timeout would end the test for what the sweep takes
         try:
-            return servers.sweep(item, Order(self._threads, budget, self._canary, self._opt_outs.of(item)))
+            return servers.sweep(item, Order(self._threads, budget, self._canary, self._opt_outs.of(item)), following)
         except CanaryMissed as missed:
             self._refused = str(missed)
             return Swept(test=item.nodeid, outcome=SweepOutcome.REFUSED, reason=self._refused)
