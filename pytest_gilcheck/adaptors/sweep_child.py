@@ -111,6 +111,8 @@ def _fails_alone(error: BaseException) -> tuple[SweepOutcome, str]:
 
 
 def _program_of(item: pytest.Function, clients: int) -> tuple[Program, Callable[[], AbstractContextManager[None]]]:
+    for node in item.listchain()[:-1]:  # which a client may ask for a wider fixture; perhaps no test of it was set up here
+        item.session._setupstate.stack.setdefault(node, ([node.teardown], None))
     fixtures = FunctionScopedFixtures(item)
     made = program_of(item, fixtures, clients, None, "the sweep")
     fixtures.discard_first()

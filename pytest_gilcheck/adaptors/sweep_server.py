@@ -30,6 +30,7 @@ from .sweep_process_wide import refused
 
 CLIENTS = 2
 RECORD = 5.0  # seconds for the records of a test
+_MOST = 200  # tests that one fork records: it keeps some memory of each
 _PART = 65_536  # bytes
 
 
@@ -63,24 +64,25 @@ class SweepServer:
         """What the records of two clients decide."""
         records = self._records_for(item)
         while True:
-            first = self._recorder is None
-            self._recorder = self._recorder or _Recorder(records, self._items)
-            answer = self._recorder.record(item)
-            if answer is not None and answer["outcome"] == SweepOutcome.NOTHING:
-                return answer
-            self._recorder.end()
-            self._recorder = None
-            if first or (
-                answer is not None and answer["things"]
-            ):  # what is shared was seen; the rest may come of what was left there
+            fresh = self._recorder is None
+            recorder = self._recorder = self._recorder or _Recorder(records, self._items)
+            answer = recorder.record(item)
+            nothing = answer is not None and answer["outcome"] == SweepOutcome.NOTHING
+            if not nothing or recorder.recorded == _MOST:
+                self._end_recorder()
+            # Things that are shared were seen. What else is wrong may come of what earlier tests have left in that fork.
+            if nothing or fresh or (answer is not None and answer["things"]):
                 return answer or {"outcome": None, "reason": "", "things": []}  # the search finds out which run ends its process
 
     def end(self, item: pytest.Function) -> Answer:
         """There are no more orders."""
+        self._end_recorder()
+        return {}
+
+    def _end_recorder(self) -> None:
         if self._recorder is not None:
             self._recorder.end()
             self._recorder = None
-        return {}
 
     def replay(self, item: pytest.Function, budget: float, token: str) -> Answer:
         return self._searched(partial(sweep_child.replayed, item, CLIENTS, budget, token), budget)
@@ -119,7 +121,11 @@ class SweepServer:
 
 
 class _Recorder:
-    """A fork that records one test after another, in its parent."""
+    """A fork that records one test after another, in its parent.
+
+    Attributes:
+        recorded: how many tests.
+    """
 
     def __init__(self, records: Records, items: Sequence[Any]) -> None:
         reading, writing = os.pipe()
@@ -129,6 +135,7 @@ class _Recorder:
             _record_all(side, OwnDescriptor(reading), records, items)
         os.close(reading)
         self._side, self._orders, self._items, self._lives = side, OwnDescriptor(writing), items, True
+        self.recorded = 0
 
     def record(self, item: pytest.Function) -> Answer | None:
         """What the records of a test decide; None if they have ended the process."""
@@ -137,6 +144,7 @@ class _Recorder:
             self._orders.write(b"%d" % number)
         except OSError:  # it has ended meanwhile
             return None
+        self.recorded += 1
         answer = self._side.wait_for_note()
         if isinstance(answer, Outcome):
             self._lives = False

@@ -8,8 +8,8 @@ An *older* one is colder: what earlier tests have made once has not been made th
 asked first, as long as the same wider fixtures are set up. Where a client fails there, it may lack what earlier tests have left, so
 the present one is asked; if that can tell, it is the older one from then on.
 
-What does not work: a fork for each test, which takes as long as a record. A fork from after the body: what only a first run makes has
-been made there.
+What does not work: a fork for each test, which takes as long as a record. A fork from after the body: there, what only a first run
+makes has been made.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from .sweep_server import SweepServer
 _UNSURE = (SweepOutcome.NOT_REPEATABLE, SweepOutcome.REFUSED)  # as what earlier tests have left may be missing
 _NEEDS = "its clients need what earlier tests have left, and no process has that from before its first run"
 _ENDING = 5.0  # seconds for a process to end what it has started
+_RECORD = 120.0  # seconds until a process that records hangs
 _MOST = 5  # older ones: fixtures have as many scopes
 _HOOKS = ("pytest_runtest_protocol", "pytest_runtest_logstart", "pytest_runtest_setup")  # before a test's body
 
@@ -148,24 +149,24 @@ class SweepServers:
         if older is not None and older is not present and swept.decided:
             self._older[self._older.index(older)] = present
             older.dismiss()
-        if not _is_final(swept) and present.item is not item and not order.threads:
-            return self._after_its_run(item, order, swept)
-        return swept
-
-    def _after_its_run(self, item: pytest.Function, order: Order, swept: Swept) -> Swept:
-        """What was found, unless it is seen only now that it lacked what earlier tests have left: then nothing is claimed."""
-        late = _Server(item, self._items)
-        try:
-            again = self._asked(late, item, replace(order, opt_out=order.opt_out or _NEEDS))
-        finally:
-            late.dismiss()
-        if again.outcome is SweepOutcome.LEFT_OUT:
+        if not _is_final(swept) and present.item is not item and not order.threads and self._passes_after_its_run(item):
             return replace(swept, outcome=SweepOutcome.REFUSED, reason=_NEEDS)
         return swept
 
+    def _passes_after_its_run(self, item: pytest.Function) -> bool:
+        """Whether the clients of a test that fail in other processes pass in one that has all that earlier tests have left."""
+        late = _Server(item, self._items)
+        try:
+            answer = late.ask({"do": "record", "test": self._number(item)}, _RECORD)
+        finally:
+            late.dismiss()
+        return answer is not None and answer["outcome"] in (None, SweepOutcome.NOTHING)
+
+    def _number(self, item: pytest.Item) -> int:
+        return self._numbers.get(id(item), len(self._items))
+
     def _asked(self, server: _Server, item: pytest.Function, order: Order) -> Swept:
-        number = self._numbers.get(id(item), len(self._items))
-        return Course(server, number, item.nodeid, order, self._met).run()
+        return Course(server, self._number(item), item.nodeid, order, self._met).run()
 
     def _leave(self) -> None:
         """End the present one, unless it is one of the older ones too."""

@@ -73,7 +73,8 @@ class Records:
             self._begun = True
             self._session.in_fork()
         explorer = self._session.use(program, Explorer)
-        if not FREE_THREADED_BUILD:  # where it walks over all memory
+        if not FREE_THREADED_BUILD:  # where both walk over all memory
+            gc.collect(1)  # the garbage of earlier programs
             gc.freeze()
         return _footprint(explorer, monotonic() + self._limit)
 
@@ -99,8 +100,9 @@ def _footprint(explorer: Explorer, until: float) -> Footprint:
     first = _recorded(explorer, until)
     if first.failed or first.things or (first.unknown and first.shares):
         return _told(first)
-    explorer.events.forget()
-    explorer.in_order()
+    if first.unknown:  # of much that a step may touch, only a run tells
+        explorer.events.forget()
+        explorer.in_order()
     second = _told(_recorded(explorer, until))
     return Footprint(str(explorer.uncontrolled[0])) if not second.why and explorer.uncontrolled else second
 

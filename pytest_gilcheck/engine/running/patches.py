@@ -122,7 +122,7 @@ class Patches:
 
     def _new_modules(self) -> list[types.ModuleType]:
         """The modules that were not there when this was called last."""
-        modules = [each for each in list(sys.modules.values()) if is_a(each, types.ModuleType) and id(each) not in self._modules]
+        modules = [each for each in list(sys.modules.values()) if id(each) not in self._modules and is_a(each, types.ModuleType)]
         self._modules.update((id(each), each) for each in modules)
         return modules
 
