@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
+from _pytest.tmpdir import tmppath_result_key
 
 from ..core.child import ChildSide, Ending, fork
 from ..core.streams import flush
@@ -113,6 +114,7 @@ def _fails_alone(error: BaseException) -> tuple[SweepOutcome, str]:
 def _program_of(item: pytest.Function, clients: int) -> tuple[Program, Callable[[], AbstractContextManager[None]]]:
     for node in item.listchain()[:-1]:  # which a client may ask for a wider fixture; perhaps no test of it was set up here
         item.session._setupstate.stack.setdefault(node, ([node.teardown], None))
+    item.stash.setdefault(tmppath_result_key, {})  # as the report of a set-up does
     fixtures = FunctionScopedFixtures(item)
     made = program_of(item, fixtures, clients, None, "the sweep")
     fixtures.discard_first()

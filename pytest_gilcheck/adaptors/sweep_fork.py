@@ -24,6 +24,7 @@ from ..core.streams import flush
 from ..core.system import exit_at_once
 
 _PART = 65_536  # bytes
+_LOOK = 1.0  # seconds between two looks whether it is stopped
 _END = b"\n"
 Answer = dict[str, Any]
 _Answers = Callable[[Answer], Answer]
@@ -96,10 +97,12 @@ class WaitingFork:
         received, comes = b"", select.poll()
         comes.register(self._answers.number, select.POLLIN)
         while not received.endswith(_END) and (left := until - monotonic()) > 0:
-            if comes.poll(left * 1e3):
+            if comes.poll(min(left, _LOOK) * 1e3):
                 if not (part := self._answers.read(_PART)):
                     break
                 received += part
+            elif self._life.gone() or self._life.stopped:
+                break
         return received
 
     def end(self) -> None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -101,6 +102,7 @@ class SweepServers:
         self._numbers = {id(item): number for number, item in enumerate(self._items)}
         self._older: list[_Server] = []
         self._present: _Server | None = None
+        self._with_forks: set[Path] = set()  # files of tests that need a fork each
         self._next: pytest.Item | None = None  # for which the present one is still good
 
     def before(self, item: pytest.Function) -> None:
@@ -113,7 +115,8 @@ class SweepServers:
         for each in [each for each in self._older if not (each.lives and around.has(each.around))]:
             self._older.remove(each)
             each.dismiss()
-        if present is not None and present.lives and item is self._next and present.around.same(around) and not _has_hooks(item):
+        alone = item.path in self._with_forks or _has_hooks(item)
+        if not alone and present is not None and present.lives and item is self._next and present.around.same(around):
             return
         self._leave()
         self._present = _Server(item, self._items)
@@ -149,18 +152,26 @@ class SweepServers:
         if older is not None and older is not present and swept.decided:
             self._older[self._older.index(older)] = present
             older.dismiss()
-        if not _is_final(swept) and present.item is not item and not order.threads and self._passes_after_its_run(item):
-            return replace(swept, outcome=SweepOutcome.REFUSED, reason=_NEEDS)
+        if present.lives and not _is_final(swept) and present.item is not item and not order.threads:
+            return self._after_its_run(item, swept)
         return swept
 
-    def _passes_after_its_run(self, item: pytest.Function) -> bool:
-        """Whether the clients of a test that fail in other processes pass in one that has all that earlier tests have left."""
+    def _after_its_run(self, item: pytest.Function, swept: Swept) -> Swept:
+        """What was found, unless a fork from now finds something else: it has all that the set-up and earlier tests have left.
+
+        If the clients pass there, nothing is claimed, because their first run was not seen.
+        """
+        self._with_forks.add(item.path)
         late = _Server(item, self._items)
         try:
             answer = late.ask({"do": "record", "test": self._number(item)}, _RECORD)
         finally:
             late.dismiss()
-        return answer is not None and answer["outcome"] in (None, SweepOutcome.NOTHING)
+        if answer is None:
+            return swept
+        if answer["outcome"] in (None, SweepOutcome.NOTHING):
+            return replace(swept, outcome=SweepOutcome.REFUSED, reason=_NEEDS)
+        return replace(swept, outcome=SweepOutcome(answer["outcome"]), reason=answer["reason"])
 
     def _number(self, item: pytest.Item) -> int:
         return self._numbers.get(id(item), len(self._items))
