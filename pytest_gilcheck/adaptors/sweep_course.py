@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from ..settings import option
 from ..sweep.contended import Met, SearchedTest, Thing, unpacked_things
 from ..sweep.swept import SweepOutcome, Swept
 from .sweep_child import MARGIN
@@ -25,7 +26,7 @@ class Order:
 
     Attributes:
         threads: that the plain run has started.
-        budget: seconds for the search.
+        budget: seconds for the search; 0 if there is no time for one.
         canary: whether to look for what is planted first.
         opt_out: what keeps the test from running in threads: it is recorded then, and no schedule is searched.
         token: of the schedule that broke the test last time; empty without one.
@@ -87,10 +88,12 @@ class Course:
 
     def _searched(self, things: Sequence[Thing]) -> Swept:
         order, answer = self._order, None
-        if order.token:
+        if order.token and order.budget:
             answer = self._ask("replay", budget=order.budget, token=order.token)
-        elif (like := self._met.by(things)) is not None:
+        elif not order.token and (like := self._met.by(things)) is not None:
             return self._found(outcome=SweepOutcome.MET, reason=str(like), like=like.test)
+        if not order.budget:
+            return self._found(outcome=SweepOutcome.CUT_SHORT, reason=f"{option('sweep_budget')} was spent before")
         if answer is None or answer["outcome"] is None:
             answer = self._ask("search", budget=order.budget, clients=1 if order.threads else CLIENTS)
         swept = Swept.unpacked(self._found(outcome=SweepOutcome.REFUSED).packed() | answer)

@@ -70,8 +70,8 @@ class SweepServer:
             nothing = answer is not None and answer["outcome"] == SweepOutcome.NOTHING
             if not nothing or recorder.recorded == _MOST:
                 self._end_recorder()
-            # Things that are shared were seen. What else is wrong may come of what earlier tests have left in that fork.
-            if nothing or fresh or (answer is not None and answer["things"]):
+            # That clients fail, or die, may come of what earlier tests have left in that fork.
+            if nothing or fresh or (answer is not None and answer["outcome"] is None):
                 return answer or {"outcome": None, "reason": "", "things": []}  # the search finds out which run ends its process
 
     def end(self, item: pytest.Function) -> Answer:

@@ -33,6 +33,7 @@ from .sweep_summary import SweepSummary, goal_of
 LEFT_OUT = "gilcheck_sweep_leave_out"  # the ini setting
 _LEAST = 60.0  # seconds for a sweep
 _OF_A_TEST, _LEAST_OF_A_TEST = 5.0, 0.5  # seconds for one search
+_RECORD = 0.1  # seconds that a record may take, until it is known
 _SHARE = 0.1  # of what is left, for one search
 _STARTS = ((_thread, "start_new_thread"), (threading, "_start_new_thread"), (threading, "_start_joinable_thread"))
 _FAILS = "its plain run does not pass"
@@ -72,19 +73,21 @@ class Sweep:
         self._canary, self._refused = True, ""
         self._servers: SweepServers | None = None
         self._threads = 0
+        self._begun = 0  # tests
+        self._recorded, self._recording = 1, _RECORD  # tests that share nothing, and the seconds that they took
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
         """Fork before the test's body, so that the sweep begins with what has not been made yet."""
         __tracebackhide__ = True
         item.stash[_FOUND], item.stash[_WAITS] = None, False
+        self._begun += 1
         if (left_out := self._left_out(item)) is not None:
             item.stash[_FOUND] = left_out
             return (yield)
         assert isinstance(item, pytest.Function)
-        if self._servers is None:
-            self._servers = SweepServers(item.session.items, Met())
         try:
+            self._servers = self._servers or SweepServers(item.session.items, Met())
             self._servers.before(item)
             item.stash[_WAITS] = True
         except NoFork as error:
@@ -123,22 +126,29 @@ class Sweep:
             self._servers.end()
 
     def _swept(self, item: pytest.Function, servers: SweepServers, following: pytest.Item | None) -> Swept:
-        left = self._left()
-        if left <= 0:
-            why = f"{option('sweep_budget')} was spent before"
-            return Swept(test=item.nodeid, outcome=SweepOutcome.CUT_SHORT, reason=why, threads=self._threads > 0)
         begun = monotonic()
-        budget = min(_OF_A_TEST, max(_LEAST_OF_A_TEST, _SHARE * left))
+        left = self._left() - self._for_records(item)
+        budget = min(_OF_A_TEST, max(_LEAST_OF_A_TEST, _SHARE * left)) if left > 0 else 0.0
         if (cancel := getattr(item.config.hook, "pytest_timeout_cancel_timer", None)) is not None:
             cancel(item=item)  # pytest-timeout would end the test for what the sweep takes
         try:
-            return servers.sweep(item, Order(self._threads, budget, self._canary, self._opt_outs.of(item)), following)
+            swept = servers.sweep(item, Order(self._threads, budget, self._canary, self._opt_outs.of(item)), following)
         except CanaryMissed as missed:
             self._refused = str(missed)
             return Swept(test=item.nodeid, outcome=SweepOutcome.REFUSED, reason=self._refused)
         finally:
-            self._spent += monotonic() - begun
+            took = monotonic() - begun
+            self._spent += took
             self._canary = False
+        if swept.outcome is SweepOutcome.NOTHING:
+            self._recorded, self._recording = self._recorded + 1, self._recording + took
+        return swept
+
+    def _for_records(self, item: pytest.Function) -> float:
+        """Seconds that the records of the tests to come take, which no search may spend: most of them share nothing."""
+        workers: int = getattr(item.config, "workerinput", {}).get("workercount", 1)
+        to_come = len(item.session.items) / workers - self._begun
+        return max(0.0, to_come) * self._recording / self._recorded
 
     def _left(self) -> float:
         allowed = max(_LEAST, self._plain) if self._budget is None else self._budget
@@ -150,10 +160,13 @@ class Sweep:
             if fnmatch(item.nodeid, pattern) or item.nodeid.startswith(f"{pattern}::"):
                 return Swept(test=item.nodeid, outcome=SweepOutcome.LEFT_OUT, reason=f"{LEFT_OUT} has {pattern!r}")
         why = self._refused or _unsupported(item) or by_fixture(getattr(item, "fixturenames", ())) or can_fork()
-        if why is None:
+        spent = self._left() <= 0
+        if why is None and not spent:
             return None
         if opt_out := self._opt_outs.of(item):
             return Swept(test=item.nodeid, outcome=SweepOutcome.LEFT_OUT, reason=opt_out, opt_out=opt_out)
+        if why is None:
+            return Swept(test=item.nodeid, outcome=SweepOutcome.CUT_SHORT, reason=f"{option('sweep_budget')} was spent before")
         return Swept(test=item.nodeid, outcome=SweepOutcome.REFUSED, reason=why)
 
     @contextmanager
