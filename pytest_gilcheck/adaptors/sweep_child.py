@@ -63,10 +63,16 @@ def missed_by_record(item: pytest.Function, records: Records) -> str:
     return _not_apart(item) or unseen(records)
 
 
-def missed_by_search(item: pytest.Function, records: Records) -> str:
+def missed_by_search(records: Records | None) -> str:
     """Why no search here would find anything; empty if it finds what is planted."""
-    records.give_back()
+    give_back(records)
     return broken()
+
+
+def give_back(records: Records | None) -> None:
+    """Remove what is installed here, if it is."""
+    if records is not None:
+        records.give_back()
 
 
 def recorded(item: pytest.Function, records: Records, clients: int) -> tuple[SweepOutcome | None, str, Sequence[Thing]]:

@@ -55,10 +55,14 @@ class Course:
         number: of the test, for that process.
         test: its node id.
         met: what tests contend for; if this one is searched, it is added.
+
+    Attributes:
+        proved: whether what is planted was looked for, and found.
     """
 
     def __init__(self, server: WaitingFork, number: int, test: str, order: Order, met: Met) -> None:
         self._server, self._number, self._order, self._met = server, number, order, met
+        self.proved = False
         self._test, self._found = test, partial(Swept, test=test, threads=order.threads > 0)
 
     def run(self) -> Swept:
@@ -68,8 +72,10 @@ class Course:
             CanaryMissed: the order was to look for what is planted, and it was not found.
         """
         try:
-            if self._order.canary and (missed := self._ask("canary")["missed"]):
-                raise CanaryMissed(missed)
+            if self._order.canary:
+                if missed := self._ask("canary")["missed"]:
+                    raise CanaryMissed(missed)
+                self.proved = True
             return self._recorded()
         except _Gone:
             return self._found(outcome=SweepOutcome.REFUSED, reason="the process of its sweep has ended")

@@ -54,11 +54,10 @@ class SweepServer:
 
     def canary(self, item: pytest.Function) -> Answer:
         """Why nothing may be claimed here; empty if what is planted is found."""
-        records = self._records_for(item)
-        for job in (sweep_child.missed_by_record, sweep_child.missed_by_search):
-            if missed := in_a_fork(RECORD + MARGIN, partial(job, item, records)):
-                return {"missed": str(missed)}
-        return {"missed": ""}
+        missed = in_a_fork(RECORD + MARGIN, partial(sweep_child.missed_by_search, self._records))
+        if not missed:
+            missed = in_a_fork(RECORD + MARGIN, partial(sweep_child.missed_by_record, item, self._records_for(item)))
+        return {"missed": str(missed)}
 
     def record(self, item: pytest.Function) -> Answer:
         """What the records of two clients decide."""
@@ -94,8 +93,7 @@ class SweepServer:
         """What a search in a fork says; no outcome if a replay does not break the test."""
 
         def search() -> Answer:
-            if self._records is not None:
-                self._records.give_back()
+            sweep_child.give_back(self._records)
             if (found := job()) is None:
                 return {"outcome": None, "reason": "", "failed": None}
             outcome, reason, failed = found

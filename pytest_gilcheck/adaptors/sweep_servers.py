@@ -95,11 +95,15 @@ class SweepServers:
     Args:
         items: the tests of this run.
         met: what tests contend for; those that are searched are added.
+
+    Attributes:
+        proved: whether what is planted was found. A process that is killed does not say.
     """
 
     def __init__(self, items: Sequence[pytest.Item], met: Met) -> None:
         self._items, self._met = list(items), met
         self._numbers = {id(item): number for number, item in enumerate(self._items)}
+        self.proved = False
         self._older: list[_Server] = []
         self._present: _Server | None = None
         self._with_forks: set[Path] = set()  # files of tests that need a fork each
@@ -177,7 +181,10 @@ class SweepServers:
         return self._numbers.get(id(item), len(self._items))
 
     def _asked(self, server: _Server, item: pytest.Function, order: Order) -> Swept:
-        return Course(server, self._number(item), item.nodeid, order, self._met).run()
+        course = Course(server, self._number(item), item.nodeid, order, self._met)
+        swept = course.run()
+        self.proved = self.proved or course.proved
+        return swept
 
     def _leave(self) -> None:
         """End the present one, unless it is one of the older ones too."""

@@ -70,7 +70,7 @@ class Sweep:
         self._patterns: list[str] = config.getini(LEFT_OUT)
         self._opt_outs = OptOuts(config)
         self._plain = self._spent = 0.0  # seconds of plain runs, and of sweeps
-        self._canary, self._refused = True, ""
+        self._refused = ""
         self._servers: SweepServers | None = None
         self._threads = 0
         self._begun = 0  # tests
@@ -132,23 +132,22 @@ class Sweep:
         if (cancel := getattr(item.config.hook, "pytest_timeout_cancel_timer", None)) is not None:
             cancel(item=item)  # pytest-timeout would end the test for what the sweep takes
         try:
-            swept = servers.sweep(item, Order(self._threads, budget, self._canary, self._opt_outs.of(item)), following)
+            swept = servers.sweep(item, Order(self._threads, budget, not servers.proved, self._opt_outs.of(item)), following)
         except CanaryMissed as missed:
             self._refused = str(missed)
             return Swept(test=item.nodeid, outcome=SweepOutcome.REFUSED, reason=self._refused)
         finally:
             took = monotonic() - begun
             self._spent += took
-            self._canary = False
         if swept.outcome is SweepOutcome.NOTHING:
             self._recorded, self._recording = self._recorded + 1, self._recording + took
         return swept
 
     def _for_records(self, item: pytest.Function) -> float:
-        """Seconds that the records of the tests to come take, which no search may spend: most of them share nothing."""
+        """Seconds that the records of the tests to come take, at most half of what is left: no search may spend them."""
         workers: int = getattr(item.config, "workerinput", {}).get("workercount", 1)
         to_come = len(item.session.items) / workers - self._begun
-        return max(0.0, to_come) * self._recording / self._recorded
+        return min(max(0.0, to_come) * self._recording / self._recorded, self._left() / 2)
 
     def _left(self) -> float:
         allowed = max(_LEAST, self._plain) if self._budget is None else self._budget
