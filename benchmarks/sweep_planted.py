@@ -3,13 +3,15 @@
     python -m benchmarks.sweep_planted [NAME ...] [--budget=SECONDS]
 
 Each plant is a thing that all tests of the process share, in a function that they call: a counter of a class, a cache of a
-module, a lazy singleton. It checks itself, because no test of the package knows it. The twin has a lock around the same lines.
+module whose lock was removed, a lazy singleton. It checks itself, because no test of the package knows it. The twin has a lock
+around the same lines.
 """
 
 import argparse
+import re
 import tempfile
 
-from .sweep_suites import SUITES, fetched, swept
+from .sweep_suites import fetched, in_parallel, swept
 
 _PLANTS = {
     "counter": (
@@ -26,6 +28,11 @@ _PLACES = {
     "itsdangerous": ("src/itsdangerous/encoding.py", "def want_bytes("),
     "blinker": ("src/blinker/base.py", "    def connect("),
     "cachetools": ("src/cachetools/keys.py", "def hashkey("),
+    "markdown": ("markdown/util.py", "    def register("),
+    "tomli": ("src/tomli/_parser.py", "def loads("),
+    "toolz": ("toolz/itertoolz.py", "def first("),
+    "jmespath": ("jmespath/lexer.py", "    def tokenize("),
+    "parse": ("parse.py", "def extract_format("),
 }
 
 
@@ -41,8 +48,9 @@ def planted(root, place, plant, locked):
     guard = "with _planted_lock:" if locked else "if True:"
     planted_lines = "\n".join(f"{indent}    {line}" for line in lines.splitlines())
     names = f"import threading as _threading\n_planted_lock = _threading.Lock()\n{made}\n"
-    future, _, rest = before.rpartition("from __future__ import annotations\n")
-    head_of_file = f"{future}from __future__ import annotations\n{names}{rest}" if future or _ else f"{names}{before}"
+    future = [each.end() for each in re.finditer(r"^from __future__ import .*\n", before, re.MULTILINE)]
+    begin = future[-1] if future else 0
+    head_of_file = f"{before[:begin]}{names}{before[begin:]}"
     file.write_text(f"{head_of_file}{found}{head}{end}{indent}{guard}\n{planted_lines}\n{body}")
 
 
@@ -51,21 +59,22 @@ def main():
     parser.add_argument("names", nargs="*", default=list(_PLACES))
     parser.add_argument("--budget", type=float, default=30.0)
     given = parser.parse_args()
-    found = alarms = count = 0
+    found = alarms = count = by_parallel = 0
     for name in given.names or _PLACES:
         for plant in _PLANTS:
             causes = []
             for locked in (False, True):
-                with tempfile.TemporaryDirectory() as folder:
-                    root = fetched(name, SUITES[name], folder)
+                with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as plugins:
+                    root = fetched(name, folder)
                     planted(root, _PLACES[name], plant, locked)
-                    _, _, (*records, whole) = swept(root, given.budget)
+                    _, _, (*records, whole) = swept(name, root, given.budget)
                     causes.append([record["reason"] for record in records if record["figures"]["whose"] == "package"])
+                    last = "" if locked else in_parallel(name, root, plugins)[2]
+                by_parallel += "failed" in last or "error" in last
+                told = causes[-1][:1] or "nothing"
+                print(f"{name} {plant}{' locked' * locked}: {told} ({whole['reason']}) {last}", flush=True)
             count, found, alarms = count + 1, found + bool(causes[0]), alarms + bool(causes[1])
-            print(
-                f"{name} {plant}: {causes[0][:1] or 'not found'}; locked: {causes[1] or 'nothing'} ({whole['reason']})", flush=True
-            )
-    print(f"{found} of {count} found; {alarms} of {count} locked twins with a cause in the package")
+    print(f"{found} of {count} found; {alarms} of {count} locked twins with a cause in the package; {by_parallel} by run-parallel")
 
 
 if __name__ == "__main__":

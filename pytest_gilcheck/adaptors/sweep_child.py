@@ -88,7 +88,7 @@ def recorded(item: pytest.Function, records: Records, clients: int) -> tuple[Swe
         return SweepOutcome.REFUSED, str(error), ()
     except BaseException as error:  # whatever the test's code raises, SystemExit too
         return (*_fails_alone(error), ())
-    return (None, found.why, found.things) if found.why else (SweepOutcome.NOTHING, "", ())
+    return (None, found.why, found.things) if found.why else (SweepOutcome.NOTHING, ", ".join(found.in_c), ())
 
 
 def searched(item: pytest.Function, clients: int, budget: float) -> Found:

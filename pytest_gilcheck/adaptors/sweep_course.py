@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from ..settings import option
-from ..sweep.contended import Met, SearchedTest, Thing, unpacked_things
+from ..sweep.contended import Met, Thing, unpacked_things
 from ..sweep.swept import SweepOutcome, Swept
 from .sweep_child import MARGIN
 from .sweep_fork import Answer, WaitingFork
@@ -96,15 +96,14 @@ class Course:
         order, answer = self._order, None
         if order.token and order.budget:
             answer = self._ask("replay", budget=order.budget, token=order.token)
-        elif not order.token and (like := self._met.by(things)) is not None:
-            return self._found(outcome=SweepOutcome.MET, reason=str(like), like=like.test)
+        elif not order.token and (instead := self._met.instead(things)) is not None:
+            return self._found(outcome=instead.outcome, reason=instead.reason, like=instead.like)
         if not order.budget:
             return self._found(outcome=SweepOutcome.CUT_SHORT, reason=f"{option('sweep_budget')} was spent before")
         if answer is None or answer["outcome"] is None:
             answer = self._ask("search", budget=order.budget, clients=1 if order.threads else CLIENTS)
         swept = Swept.unpacked(self._found(outcome=SweepOutcome.REFUSED).packed() | answer)
-        if swept.outcome in (SweepOutcome.HOLDS, SweepOutcome.BROKEN):
-            self._met.add(SearchedTest(self._test, things, None if swept.failed is None else swept.failed.cause))
+        self._met.add(swept, things)
         return swept
 
     def _ask(self, do: str, **more: Any) -> Answer:

@@ -28,7 +28,7 @@ from .sweep_course import CanaryMissed, Order
 from .sweep_opt_outs import OptOuts
 from .sweep_process_wide import by_fixture
 from .sweep_servers import SweepServers
-from .sweep_summary import SweepSummary, goal_of
+from .sweep_summary import SweepSummary, goal_of, last_sweep
 
 LEFT_OUT = "gilcheck_sweep_leave_out"  # the ini setting
 _LEAST = 60.0  # seconds for a sweep
@@ -72,6 +72,7 @@ class Sweep:
         self._plain = self._spent = 0.0  # seconds of plain runs, and of sweeps
         self._refused = ""
         self._servers: SweepServers | None = None
+        self._last = last_sweep(config)
         self._threads = 0
         self._begun = 0  # tests
         self._recorded, self._recording = 1, _RECORD  # tests that share nothing, and the seconds that they took
@@ -132,7 +133,8 @@ class Sweep:
         if (cancel := getattr(item.config.hook, "pytest_timeout_cancel_timer", None)) is not None:
             cancel(item=item)  # pytest-timeout would end the test for what the sweep takes
         try:
-            swept = servers.sweep(item, Order(self._threads, budget, not servers.proved, self._opt_outs.of(item)), following)
+            opt_out, token = self._opt_outs.of(item), self._last.token(item.nodeid)
+            swept = servers.sweep(item, Order(self._threads, budget, not servers.proved, opt_out, token), following)
         except CanaryMissed as missed:
             self._refused = str(missed)
             return Swept(test=item.nodeid, outcome=SweepOutcome.REFUSED, reason=self._refused)

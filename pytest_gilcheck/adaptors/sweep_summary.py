@@ -9,9 +9,13 @@ import pytest
 from ..settings import Settings, option
 from ..sweep.accounting import SweepAccount, SweepGoal
 from ..sweep.baseline import BadBaseline, Baseline
+from ..sweep.remembered import Remembered
 from ..sweep.swept import Swept
 from .options import target
 from .reporting import Summary
+from .sweep_progress import SweepProgress
+
+_IN_CACHE = "gilcheck/sweep"
 
 
 def goal_of(config: pytest.Config, settings: Settings) -> SweepGoal:
@@ -26,7 +30,13 @@ def goal_of(config: pytest.Config, settings: Settings) -> SweepGoal:
             baseline = Baseline.read(found[0], settings.value("sweep_baseline")[0])
         except BadBaseline as error:
             raise _refused(error) from None
-    return SweepGoal(baseline, settings.value("sweep_min")[0])
+    return SweepGoal(baseline, settings.value("sweep_min")[0], last_sweep(config))
+
+
+def last_sweep(config: pytest.Config) -> Remembered:
+    """What pytest's cache knows of the last sweeps; nothing without a cache."""
+    cache = getattr(config, "cache", None)
+    return Remembered(None if cache is None else cache.get(_IN_CACHE, None))
 
 
 def _refused(error: BadBaseline) -> pytest.UsageError:
@@ -40,6 +50,11 @@ class SweepSummary:
         self._config, self._goal = config, goal
         self._account = SweepAccount(str(config.rootpath), goal)
         self._deselected: set[str] = set()
+        self._progress: SweepProgress | None = None  # there is no terminal before the session
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionstart(self) -> None:
+        self._progress = SweepProgress(self._config)
 
     def pytest_deselected(self, items: list[pytest.Item]) -> None:
         self._deselected.update(item.nodeid for item in items)
@@ -48,6 +63,7 @@ class SweepSummary:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Refuse a baseline that names tests that do not exist."""
         self._check_tests([item.nodeid for item in session.items])
+        self._begin(len(session.items))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
@@ -56,6 +72,12 @@ class SweepSummary:
             self._deselected.update(test for entry in self._goal.baseline.known for test in entry.tests)
             self._deselected = {test for test in self._deselected if (self._config.rootpath / test.partition("::")[0]).is_file()}
         self._check_tests(ids)
+        self._begin(len(ids))
+
+    def _begin(self, count: int) -> None:
+        if self._progress is not None:
+            self._progress.count = max(count, self._progress.count)
+            self._progress.begin()
 
     def _check_tests(self, selected: list[str]) -> None:
         if self._goal.baseline is None:
@@ -71,13 +93,20 @@ class SweepSummary:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if (found := getattr(report, "gilcheck_sweep", None)) is not None:
-            self._account.add(Swept.unpacked(found))
+            test = Swept.unpacked(found)
+            self._account.add(test)
+            if self._progress is not None:
+                self._progress.add(test)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """A new cause in the user's package fails the run, and so does a sweep of too few tests."""
+        if self._progress is not None:
+            self._progress.clear()
         if self._account.failures and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        if (cache := getattr(self._config, "cache", None)) is not None:
+            cache.set(_IN_CACHE, self._account.to_remember())
         summary = self._config.pluginmanager.get_plugin("gilcheck-summary")
         if isinstance(summary, Summary):
             for record, file, line in self._account.records():

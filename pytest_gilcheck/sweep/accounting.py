@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..checks import SWEEP
@@ -12,6 +12,8 @@ from ..core import evidence
 from ..core.verdict import Judged, Verdict
 from .baseline import Baseline, KnownCause, entry_of
 from .causes import SweepCause, causes_of
+from .in_c import what_to_do
+from .remembered import Remembered
 from .swept import SweepOutcome, Swept
 
 _WHOLE = "all tests"  # the subject of the record of a whole sweep
@@ -34,10 +36,12 @@ class SweepGoal:
     Attributes:
         baseline: the causes that are known; None if no file was given.
         least: percentage of the tests that have to be swept; None if none has to.
+        last: what the last sweeps have found.
     """
 
     baseline: Baseline | None = None
     least: float | None = None
+    last: Remembered = field(default_factory=Remembered)
 
 
 class SweepAccount:
@@ -102,12 +106,29 @@ class SweepAccount:
                 yield from self._reasons(outcome) if outcome in _WITH_REASONS else ()
         if self._too_few:
             yield self._too_few
+        yield from self._only_in_c()
         yield from self._needless()
         for cause, known in causes:
             yield from _told(cause, known, self._goal.baseline is not None)
         if self._goal.baseline is not None:
             for entry in self._goal.baseline.gone([cause for cause, _ in causes], self._tests):
                 yield f"gone: {entry.place}: no test meets {' and '.join(entry.lines)} any more: remove the entry"
+        yield from self._goal.last.gone([cause for cause, _ in causes], self._tests)
+
+    def to_remember(self) -> list[dict[str, object]]:
+        """What the next sweep has to know (`Remembered`)."""
+        return self._goal.last.after([cause for cause, _ in self._causes()], self._tests)
+
+    def _only_in_c(self) -> Iterator[str]:
+        """The C code of tests that share nothing else: a line for each module."""
+        modules: dict[str, list[str]] = {}
+        for test in self._tests:
+            for module in test.reason.split(", ") if test.outcome is SweepOutcome.NOTHING and test.reason else ():
+                modules.setdefault(module, []).append(test.test)
+        if modules:
+            yield "of these, calls into C code, whose steps are not seen:"
+            for module, tests in sorted(modules.items(), key=lambda each: -len(each[1])):
+                yield f"{len(tests):>9} {module} ({tests[0]}{', ...' * (len(tests) > 1)}): {what_to_do(module)}"
 
     def _needless(self) -> Iterator[str]:
         reasons: dict[str, list[str]] = {}

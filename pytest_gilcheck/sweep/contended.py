@@ -16,10 +16,10 @@ from ..engine.bytecode.touch import ALL
 from ..engine.running.record import Deed
 from ..engine.touched.trace import Trace
 from .harmless import Harmless
-from .swept import Place
+from .swept import SweepOutcome, Swept
 
 _MANY = 2  # things with the same uses: more are not told apart
-_ENOUGH = 3  # tests that no schedule has broken, before another one that meets the same is not searched
+_ENOUGH = 3  # tests that were searched and that no schedule has broken, before another one that meets the same is not searched
 
 
 class Use(NamedTuple):
@@ -70,18 +70,22 @@ def _conflicting(group: Sequence[_Touch]) -> Iterator[int]:
             yield touch.point
 
 
-def things_of(trace: Trace) -> tuple[list[Thing], str]:
+def things_of(trace: Trace, harmless: Harmless) -> tuple[list[Thing], str]:
     """What clients contend for, without what is harmless; and what has no place, in words."""
-    alive, harmless = trace.objects.alive(), Harmless()
+    alive = trace.objects.alive()
     things, unplaced = [], ""
     for number, points in contended(trace).items():
-        spots = [trace.spots.get(point) for point in points]
-        if harmless.is_one(alive.get(number), spots):
+        uses = [(trace.spots.get(point), _changes(trace, number, point)) for point in points]
+        if harmless.is_one(alive.get(number), uses):
             continue
-        if any(spot is None for spot in spots):
+        if any(spot is None for spot, _ in uses):
             unplaced = "a thread that goes on after a wait"
         things.append(frozenset(_uses(trace, number, points)))
     return things, unplaced
+
+
+def _changes(trace: Trace, number: int, point: int) -> bool:
+    return any(deed is not Deed.READ for holder, _, deed in trace.parts[point] if holder == number)
 
 
 def _uses(trace: Trace, number: int, points: Iterable[int]) -> Iterator[Use]:
@@ -92,50 +96,61 @@ def _uses(trace: Trace, number: int, points: Iterable[int]) -> Iterator[Use]:
             yield from (Use(spot[0].co_filename, line, int(deed)) for deed in deeds)
 
 
-class SearchedTest(NamedTuple):
-    """A test whose schedules were searched to the end.
+class Instead(NamedTuple):
+    """What becomes of a test that is not searched itself.
 
     Attributes:
-        test: its node id.
-        things: what its clients contend for.
-        broken: the places of its cause; None if no schedule broke it.
+        reason: why, in words.
+        like: the test that was searched and meets the same; empty if that was not decided.
     """
 
-    test: str
-    things: Sequence[Thing]
-    broken: Sequence[Place] | None
-
-    def __str__(self) -> str:
-        outcome = "no schedule breaks" if self.broken is None else "a schedule breaks"
-        return f"its clients meet only what those of {self.test} meet, at the same lines, and {outcome} that test"
+    outcome: SweepOutcome
+    reason: str
+    like: str = ""
 
 
 class Met:
-    """What the tests that were searched to the end contend for."""
+    """What the tests that were searched contend for."""
 
     def __init__(self) -> None:
-        self._searched: list[SearchedTest] = []
+        self._searched: list[tuple[Swept, Sequence[Thing]]] = []
 
-    def add(self, searched: SearchedTest) -> None:
+    def add(self, test: Swept, things: Sequence[Thing]) -> None:
         """A test was searched. Without things, or without places that break it, it says nothing of others."""
-        if searched.things and searched.broken != ():
-            self._searched.append(searched)
+        if things and test.outcome in _SEARCHED and (test.failed is None or test.failed.cause):
+            self._searched.append((test, things))
 
-    def by(self, things: Sequence[Thing]) -> SearchedTest | None:
-        """The test that meets all that another one meets; None if that one has to be searched itself.
+    def instead(self, things: Sequence[Thing]) -> Instead | None:
+        """What becomes of a test whose clients contend for these; None if it has to be searched itself.
 
         It is one test that meets all: a race may need two things. One that a schedule broke was searched up to that failure, so it
-        counts if the other test meets what broke it. Of those that held there have to be several: each sees with its own asserts.
+        counts if the other test meets what broke it. Of the others there have to be several: each sees with its own asserts.
         """
         if not things:
             return None
         places = {(use.file, use.line) for thing in things for use in thing}
-        meeting = [each for each in self._searched if _covers(each.things, things)]
-        for each in meeting:
-            if each.broken is not None and places.issuperset(each.broken):
-                return each
-        held = [each for each in meeting if each.broken is None]
-        return held[0] if len(held) >= _ENOUGH else None
+        meeting = [test for test, others in self._searched if _covers(others, things)]
+        for test in meeting:
+            if test.failed is not None and places.issuperset(test.failed.cause):
+                return _met(test, "a schedule breaks that test")
+        held = [test for test in meeting if test.outcome is SweepOutcome.HOLDS]
+        if len(held) >= _ENOUGH:
+            return _met(held[0], "no schedule breaks that test")
+        unbroken = [test for test in meeting if test.failed is None]
+        if len(unbroken) < _ENOUGH:
+            return None
+        undecided = next(test for test in unbroken if test.outcome is not SweepOutcome.HOLDS)
+        return Instead(
+            SweepOutcome.CUT_SHORT, f"not searched: {_MEETS.format(undecided.test)}, and a search of that did not decide"
+        )
+
+
+_SEARCHED = (SweepOutcome.HOLDS, SweepOutcome.BROKEN, SweepOutcome.CUT_SHORT, SweepOutcome.NOT_REPEATABLE)
+_MEETS = "its clients meet only what those of {} meet, at the same lines"
+
+
+def _met(test: Swept, how: str) -> Instead:
+    return Instead(SweepOutcome.MET, f"{_MEETS.format(test.test)}, and {how}", test.test)
 
 
 def _covers(those: Sequence[Thing], these: Sequence[Thing]) -> bool:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from ..core.build_flags import FREE_THREADED_BUILD
 from ..core.clocks import monotonic
+from ..engine.bytecode.code_facts import instruction_at
 from ..engine.program import Program
 from ..engine.running.turns import CLOCK_READING
 from ..engine.schedule import Schedule
@@ -22,7 +23,8 @@ from ..search.explorer import Explorer
 from ..search.harness import explorer_for, session_for
 from ..search.plan import FuzzPlan
 from .contended import Thing, things_of
-from .harmless import is_in_code
+from .harmless import Harmless, is_in_code
+from .in_c import modules_in_c
 
 _CLOCK = CLOCK_READING.name  # each client reads it for itself
 
@@ -36,10 +38,12 @@ class Footprint(NamedTuple):
     Attributes:
         why: the schedules have to be searched; empty if the clients share nothing that was seen.
         things: what they contend for (`contended`), if that is all known; else empty.
+        in_c: the modules of C code of which they call something.
     """
 
     why: str
     things: Sequence[Thing] = ()
+    in_c: Sequence[str] = ()
 
 
 class Records:
@@ -112,33 +116,49 @@ class _Record(NamedTuple):
     things: Sequence[Thing] = ()
     unknown: str = ""
     shares: bool = False  # it shows an object that both touch, whether it changes or not
+    in_c: Sequence[str] = ()
 
 
 def _told(record: _Record) -> Footprint:
     if record.failed or not (record.things or record.unknown):
-        return Footprint(record.failed)
+        return Footprint(record.failed, in_c=record.in_c)
     if not record.things:
         return Footprint(f"it is not known what {record.unknown} touches")
     return Footprint(SHARED, () if record.unknown else record.things)
 
 
 def _recorded(explorer: Explorer, until: float) -> _Record:
-    trace = Trace(explorer.engine, focusing=True, until=until)
+    trace, harmless = Trace(explorer.engine, focusing=True, until=until), Harmless()
+    explorer.prepared = harmless.look
     with trace:
         run, failure = explorer.follow(Schedule(), recording=True)
     if failure is not None:
         return _Record(failure.message)
     if trace.gave_up or run.unreported:
         return _Record("its record takes too long")
-    things, unplaced = things_of(trace)
+    things, unplaced = things_of(trace, harmless)
     unknown = [what for point, what in trace.not_known.items() if not _is_harmless(trace, point, what)]
-    return _Record("", things, _in_words(unknown[0]) if unknown else unplaced, trace.shares())
+    return _Record("", things, _in_words(unknown[0]) if unknown else unplaced, trace.shares(), modules_in_c(trace))
 
 
-def _is_harmless(trace: Trace, point: int, unknown: object) -> bool:
+def _is_harmless(trace: Trace, point: int, unknown: str | tuple[CodeType, int]) -> bool:
     """Whether nothing follows from not knowing this. What a finalizer does makes steps of its own, where an object ends."""
     access = trace.accesses.get(point)
-    return (access is not None and access.kind == "end") or unknown == _CLOCK or is_in_code(trace.spots.get(point))
+    ends = access is not None and access.kind == "end"
+    return ends or unknown == _CLOCK or is_in_code(trace.spots.get(point)) or _goes_on(trace, point, unknown)
+
+
+def _goes_on(trace: Trace, point: int, unknown: str | tuple[CodeType, int]) -> bool:
+    """Whether this is a call in C that goes on when the code that it has called ends, as ``rows.update(row for ...)`` does.
+
+    What it touches is known and counts for the steps of that code; only when it does so is not.
+    """
+    spot = trace.spots.get(point)
+    if isinstance(unknown, str) or spot is None:
+        return False
+    if instruction_at(*unknown)[0] == "CALL_FUNCTION_EX":  # what is behind a star may be gone
+        return False
+    return spot[0] is not unknown[0] or spot[1] != unknown[1]
 
 
 def _in_words(unknown: str | tuple[CodeType, int]) -> str:

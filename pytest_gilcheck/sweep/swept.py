@@ -61,7 +61,7 @@ class Swept:
     Attributes:
         test: its node id.
         outcome: what became of it.
-        reason: why, in words.
+        reason: why, in words; of one that shares nothing, the modules of C code that it calls.
         threads: whether it ran as it is, because it starts threads.
         failed: how a schedule breaks it.
         opt_out: what keeps it from running in threads; empty if nothing.

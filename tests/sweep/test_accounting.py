@@ -8,6 +8,7 @@ from pytest_gilcheck.core.evidence import asserted_violated
 from pytest_gilcheck.sweep.accounting import SweepAccount, SweepGoal
 from pytest_gilcheck.sweep.baseline import BadBaseline, Baseline, entry_of
 from pytest_gilcheck.sweep.causes import Whose, causes_of
+from pytest_gilcheck.sweep.remembered import Remembered
 from pytest_gilcheck.sweep.swept import Failed, SweepOutcome, Swept
 
 KNOWN = """
@@ -39,8 +40,9 @@ def shop(tmp_path):
 def account(tmp_path):
     """The account of these tests: ``account(tests, baseline text, least)``."""
 
-    def account(tests, baseline=None, least=None):
-        made = SweepAccount(str(tmp_path), SweepGoal(baseline and Baseline("known.toml", baseline), least))
+    def account(tests, baseline=None, least=None, stored=None):
+        goal = SweepGoal(baseline and Baseline("known.toml", baseline), least, Remembered(stored))
+        made = SweepAccount(str(tmp_path), goal)
         for test in tests:
             made.add(Swept.unpacked(test.packed()))  # as it comes from another process
         return made
@@ -176,7 +178,44 @@ def test_a_test_that_was_not_searched_meets_the_cause_of_the_one_that_was_and_is
     assert not any("gone" in line for line in unproved.lines())
 
 
+def test_c_code_of_tests_that_share_nothing_else_is_listed_by_module_with_what_to_do(account):
+    tests = [
+        held("a", reason="fast._c"),
+        held("b", reason="fast._c, other"),
+        held("c"),
+        held("d", SweepOutcome.HOLDS, reason="held"),
+    ]
+    lines = list(account(tests).lines())
+    begin = lines.index("of these, calls into C code, whose steps are not seen:")
+    assert lines[begin + 1].startswith(
+        "        2 fast._c (a, ...): on a free-threaded build, run them with mode='stress'; 'gilcheck audit fast'"
+    )
+    assert lines[begin + 2].startswith("        1 other (b): ")
+    assert not any("C code" in line for line in account(tests[2:]).lines())
+
+
 def test_an_opt_out_without_which_a_test_shares_nothing_is_listed(account):
     marked = {"outcome": SweepOutcome.LEFT_OUT, "opt_out": "it has the mark thread_unsafe"}
     assert any("it has the mark thread_unsafe (a)" in line for line in account([held("a", **marked, needless=True)]).lines())
     assert not any("opt-outs" in line for line in account([held("a", **marked)]).lines())
+
+
+def test_a_race_of_the_last_sweep_is_tried_first_and_told_as_gone_once_all_its_tests_are_decided(account, shop):
+    stored = account([broken("a", shop), broken("b", shop), held("c", SweepOutcome.MET, like="a")]).to_remember()
+    assert [Remembered(stored).token(test) for test in "abc"] == ["gil1_x", "gil1_x", ""]
+    gone = "gone since the last sweep: no schedule breaks a, b at shop.py: before = "
+    cut = [held("a"), held("b", SweepOutcome.CUT_SHORT)]
+    assert any(line.startswith(gone) for line in account([held("a"), held("b")], stored=stored).lines())
+    for tests in ([held("a")], cut, [held("a"), held("b", SweepOutcome.MET, like="a")], [held("a"), broken("b", shop)]):
+        assert not any(line.startswith("gone") for line in account(tests, stored=stored).lines())
+    assert account([held("a"), held("b")], stored=stored).to_remember() == []
+    left = Remembered(account(cut, stored=stored).to_remember())
+    assert [left.token(test) for test in "ab"] == ["", "gil1_x"]
+    elsewhere = [broken("a", shop[:1]), broken("b", [(__file__, 1)])]
+    assert any(line.startswith("gone") for line in account([*elsewhere[1:], held("a")], stored=stored).lines())
+
+
+@pytest.mark.parametrize("stored", [None, 3, {}, [3], [{}], [{"lines": 3, "tests": {}}], [{"lines": ["a"], "tests": ["b"]}]])
+def test_what_is_no_memory_counts_as_nothing(account, stored):
+    assert Remembered(stored).token("a") == ""
+    assert not any(line.startswith("gone") for line in account([held("a")], stored=stored).lines())

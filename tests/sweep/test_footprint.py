@@ -2,8 +2,11 @@
 
 import collections
 import functools
+import io
 import itertools
+import json
 import linecache
+import logging
 import os
 import re
 import sys
@@ -16,8 +19,9 @@ import pytest
 
 from pytest_gilcheck.engine.program import Program
 from pytest_gilcheck.sweep.causes import Whose, causes_of
-from pytest_gilcheck.sweep.contended import Met, SearchedTest, Use, packed_things, unpacked_things
+from pytest_gilcheck.sweep.contended import Met, Use, packed_things, unpacked_things
 from pytest_gilcheck.sweep.footprint import footprint
+from pytest_gilcheck.sweep.swept import SweepOutcome, Swept
 
 from .test_accounting import broken
 
@@ -49,6 +53,8 @@ NOTHING = {
     "write to a standard stream": lambda: sys.stderr.write(""),
     "use a cache of the library": lambda: urllib.parse.urlsplit("http://a/b"),
     "use a cache of the library, by C": lambda: re.match("a+", "aa"),
+    "have C call code and go on": lambda: {}.update((number, number) for number in range(2)),
+    "log": lambda: LOG.warning("x"),
     "read lines of source": lambda: linecache.getline(__file__, 1),
 }
 SOMETHING = {
@@ -56,19 +62,36 @@ SOMETHING = {
     "take the next number": lambda: next(COUNT),
     "use a cache of their own": lambda: made_once("a"),
     "change the modules": lambda: sys.modules.pop("no such module", None),
-    "write to a stream of their own": lambda: STREAM.append("x"),
+    "append to a list": lambda: ROWS.append("x"),
+    "have C call code and go on with a table": lambda: TABLE.update((number, number) for number in range(2)),
+    "change a logger": lambda: LOG.setLevel(30),
 }
-STREAM = []
+ROWS = []
+LOG = logging.getLogger(f"{__name__}.log")
 
 
 @pytest.mark.parametrize("name", NOTHING)
 def test_clients_that_only_read_or_meet_in_what_is_harmless_share_nothing(name):
-    assert of_clients(NOTHING[name]) == ("", ())
+    assert of_clients(NOTHING[name])[:2] == ("", ())
 
 
 @pytest.mark.parametrize("name", SOMETHING)
 def test_clients_that_change_the_same_share_it(name):
     assert of_clients(SOMETHING[name]).why == "its threads touch the same, and one changes it"
+
+
+def test_clients_that_log_to_what_they_can_read_share_it():
+    handler = logging.StreamHandler(io.StringIO())
+    logs = (lambda _: LOG.warning("x"),) * 2
+    program = Program(logs, lambda: LOG.addHandler(handler), None, "clients", lambda: LOG.removeHandler(handler))
+    assert footprint(program, 20.0).why == "its threads touch the same, and one changes it"
+
+
+def test_c_code_of_a_dependency_is_named_and_that_of_the_library_is_not():
+    pytest.importorskip("markupsafe._speedups")
+    markupsafe = pytest.importorskip("markupsafe")
+    assert of_clients(lambda: markupsafe.escape("<")) == ("", (), ["markupsafe._speedups"])
+    assert of_clients(lambda: json.loads("[1]")) == ("", (), [])
 
 
 def test_what_is_contended_for_is_known_by_its_lines_in_whatever_test_meets_it():
@@ -106,39 +129,46 @@ def thing(*lines):
     return frozenset(Use("shop.py", line, 1) for line in lines)
 
 
-def by(things, *searched):
+def instead(things, *searched):
     met = Met()
-    for number, (has, places) in enumerate(searched):
-        met.add(SearchedTest(str(number), has, places))
-    found = met.by(things)
-    return None if found is None else found.test
+    for number, (has, outcome) in enumerate(searched):
+        is_broken = isinstance(outcome, list)
+        met.add(broken(str(number), outcome) if is_broken else Swept(test=str(number), outcome=outcome), has)
+    found = met.instead(things)
+    return None if found is None else (found.outcome, found.like)
 
 
-HELD = [([thing(1, 2), thing(5)], None)] * 3
+BOTH = [thing(1, 2), thing(5)]
+HOLDS, UNDECIDED, MET = SweepOutcome.HOLDS, SweepOutcome.NOT_REPEATABLE, SweepOutcome.MET
+HELD = [(BOTH, HOLDS)] * 3
 AT_2 = [("shop.py", 2)]
 
 
 @pytest.mark.parametrize(
-    ("things", "searched", "like"),
+    ("things", "searched", "becomes"),
     [
-        ([thing(1, 2)], HELD, "0"),
-        ([thing(1)], HELD, "0"),
+        ([thing(1, 2)], HELD, (MET, "0")),
+        ([thing(1)], HELD, (MET, "0")),
         ([thing(1, 2)], HELD[:2], None),  # each has asserts of its own
         ([thing(1, 3)], HELD, None),  # another line
         ([thing(1, 2, 5)], HELD, None),  # one thing where those were two, such as locks that are taken in turn
         ([thing(1), thing(2)], HELD, None),  # two things where that was one
         ([frozenset({Use("shop.py", 1, 0)})], HELD, None),  # another access
-        ([thing(1, 2), thing(7)], [*HELD, *[([thing(7)], None)] * 3], None),  # no test meets both
+        ([thing(1, 2), thing(7)], [*HELD, *[([thing(7)], HOLDS)] * 3], None),  # no test meets both
         ([], HELD, None),
-        ([thing(1, 2)], [([thing(1, 2), thing(5)], AT_2)], "0"),
-        ([thing(1)], [([thing(1, 2), thing(5)], AT_2)], None),  # it does not meet what breaks that one
-        ([thing(5)], [([thing(1, 2), thing(5)], AT_2)], None),  # that one was searched no further than to its failure
-        ([thing(1, 2)], [([thing(1, 2)], ())], None),  # of which no place is known
+        ([thing(5)], [*HELD[:2], (BOTH, UNDECIDED)], (SweepOutcome.CUT_SHORT, "")),
+        ([thing(5)], [*HELD, (BOTH, UNDECIDED)], (MET, "0")),
+        ([thing(5)], [(BOTH, UNDECIDED)] * 2, None),
+        ([thing(5)], [(BOTH, SweepOutcome.REFUSED)] * 3, None),
+        ([thing(1, 2)], [(BOTH, AT_2)], (MET, "0")),
+        ([thing(1)], [(BOTH, AT_2)] * 3, None),  # it does not meet what breaks that one
+        ([thing(5)], [(BOTH, AT_2)] * 3, None),  # that one was searched no further than to its failure
+        ([thing(1, 2)], [([thing(1, 2)], [])], None),  # of which no place is known
         ([thing(1, 2)], [([], AT_2)], None),
     ],
 )
-def test_a_test_is_not_searched_only_if_one_that_was_meets_all_that_it_meets(things, searched, like):
-    assert by(things, *searched) == like
+def test_a_test_is_not_searched_only_if_one_that_was_meets_all_that_it_meets(things, searched, becomes):
+    assert instead(things, *searched) == becomes
 
 
 LIBRARY = [(linecache.__file__, 50), (re.__file__, 60)]

@@ -9,6 +9,8 @@ import pytest
 
 from pytest_gilcheck.core.evidence_files import read
 
+from ..plugin.test_messages import in_a_terminal
+
 SHOP = """
 import threading
 
@@ -109,7 +111,8 @@ def sweep(run, pytester):
     def sweep(shop, suite, *options):
         pytester.makepyfile(shop=shop)
         pytester.makeini(INI)
-        result = run(suite, "--gilcheck-sweep", "--gilcheck-sweep-budget=40", *options, name="test_suite", timeout=300)
+        given = ["--gilcheck-sweep", "--gilcheck-sweep-budget=40", *options]
+        result = run(suite, *given, name="test_suite", timeout=300)
         lines = result.outlines
         begins = [index for index, line in enumerate(lines) if "= gilcheck sweep =" in line]
         return result, [line.strip() for line in lines[begins[0] + 1 :]] if begins else []
@@ -172,10 +175,22 @@ def test_sell(number):
 
 
 def test_a_test_that_meets_only_what_breaks_another_one_is_not_searched_again(sweep):
-    _, lines = sweep(unlocked(SHOP), SAME)
+    result, lines = sweep(unlocked(SHOP), SAME, "-v")
     found = counted(lines)
     assert (found["broken by a schedule"], found[MEETS]) == (1, 4)
     assert any(line.startswith("met by 5 tests (4 not searched themselves): test_suite.py::test_sell[0], ") for line in lines)
+    result.stdout.re_match_lines(
+        [rf"gilcheck sweep: {share}% of 5 tests, 1 cause so far, about \d+ s left" for share in (20, 40, 100)]
+    )
+
+
+@pytest.mark.slow
+def test_how_far_a_sweep_is_is_shown_behind_the_dots_in_a_terminal_alone(sweep, pytester):
+    result, _ = sweep(unlocked(SHOP), SAME)
+    result.stdout.no_fnmatch_line("*so far, about*")
+    shown = in_a_terminal(pytester.path, "--gilcheck-sweep")
+    assert re.search(r"\x1b7 \d+ s: gilcheck sweep: \d+% of 5 tests, 1 cause so far, about \d+ s left\x1b\[K\x1b8", shown)
+    assert shown.rindex("\x1b[K") > shown.rindex("\x1b8")
 
 
 @pytest.mark.slow
@@ -187,6 +202,27 @@ def test_a_test_that_meets_what_breaks_none_is_searched_until_several_have_held(
         assert any(
             "meet only what those of test_suite.py::test_sell[0] meet, at the same lines, and no schedule" in line for line in lines
         )
+
+
+@pytest.mark.slow
+def test_the_schedule_that_broke_a_test_last_time_is_tried_first_and_a_mended_race_is_told_as_gone(sweep):
+    suite = "import shop\ndef test_sell():\n    assert shop.sell() == 1\n"
+    options = ["-p", "cacheprovider", "--gilcheck-sweep-budget=1000"]
+    _, lines = sweep(unlocked(SHOP), suite, *options)
+    assert any(line.startswith("GIL-MASKED: exception: ") for line in lines)
+    assert not any(line.endswith("; replayed") for line in lines)
+    result, lines = sweep(unlocked(SHOP), suite, *options)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert any(line.endswith("; replayed") for line in lines)
+    result, lines = sweep(f"import time\n{unlocked(SHOP)}", suite + "    time = shop.time.time()\n", *options)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED  # what its token says is no longer there
+    result, lines = sweep(SHOP, suite, *options)
+    assert result.ret == pytest.ExitCode.OK
+    assert any(
+        line.startswith("gone since the last sweep: no schedule breaks test_suite.py::test_sell at shop.py: ") for line in lines
+    )
+    _, lines = sweep(SHOP, suite, *options)
+    assert not any(line.startswith("gone") for line in lines)
 
 
 @pytest.mark.slow
