@@ -58,11 +58,12 @@ class Course:
 
     Attributes:
         proved: whether what is planted was looked for, and found.
+        shares: whether what it shares was seen: then no record of another process may say that it shares nothing.
     """
 
     def __init__(self, server: WaitingFork, number: int, test: str, order: Order, met: Met) -> None:
         self._server, self._number, self._order, self._met = server, number, order, met
-        self.proved = False
+        self.proved = self.shares = False
         self._test, self._found = test, partial(Swept, test=test, threads=order.threads > 0)
 
     def run(self) -> Swept:
@@ -94,6 +95,7 @@ class Course:
 
     def _searched(self, things: Sequence[Thing]) -> Swept:
         order, answer = self._order, None
+        self.shares = True
         if order.token and order.budget:
             answer = self._ask("replay", budget=order.budget, token=order.token)
         elif not order.token and (instead := self._met.instead(things)) is not None:

@@ -6,7 +6,7 @@ nothing that was seen. What such a test changes, it makes itself. After any othe
 
 An *older* one is colder: what earlier tests have made once has not been made there, and all is installed for many tests. It is
 asked first, as long as the same wider fixtures are set up. Where a client fails there, it may lack what earlier tests have left, so
-the present one is asked; if that can tell, it is the older one from then on.
+the present one is asked; if that can tell, it is the older one from then on. What is shared there is shared, whatever else is seen.
 
 What does not work: a fork for each test, which takes as long as a record. A fork from after the body: there, what only a first run
 makes has been made.
@@ -142,21 +142,21 @@ class SweepServers:
         present = self._present
         assert present is not None, "`before` comes first"
         if _has_hooks(item):
-            return self._asked(present, item, order)
+            return self._asked(present, item, order)[0]
         older = next((each for each in reversed(self._older) if each.around.same(present.around)), None)
         if older is None:
             self._older = [*self._older, present]
             if len(self._older) > _MOST:
                 self._older.pop(0).dismiss()
         elif older is not present and not order.threads and id(item) in self._numbers:
-            swept = self._asked(older, item, order)
-            if _is_final(swept):
+            swept, final = self._asked(older, item, order)
+            if final:
                 return swept
-        swept = self._asked(present, item, order)
+        swept, final = self._asked(present, item, order)
         if older is not None and older is not present and swept.decided:
             self._older[self._older.index(older)] = present
             older.dismiss()
-        if present.lives and not _is_final(swept) and present.item is not item and not order.threads:
+        if present.lives and not final and present.item is not item and not order.threads:
             return self._after_its_run(item, swept)
         return swept
 
@@ -180,11 +180,12 @@ class SweepServers:
     def _number(self, item: pytest.Item) -> int:
         return self._numbers.get(id(item), len(self._items))
 
-    def _asked(self, server: _Server, item: pytest.Function, order: Order) -> Swept:
+    def _asked(self, server: _Server, item: pytest.Function, order: Order) -> tuple[Swept, bool]:
+        """What a process says of a test; and whether no other one would know better."""
         course = Course(server, self._number(item), item.nodeid, order, self._met)
         swept = course.run()
         self.proved = self.proved or course.proved
-        return swept
+        return swept, course.shares or swept.outcome not in _UNSURE or is_process_wide(swept.reason)
 
     def _leave(self) -> None:
         """End the present one, unless it is one of the older ones too."""
@@ -197,10 +198,6 @@ class SweepServers:
         self._leave()
         while self._older:
             self._older.pop().dismiss()
-
-
-def _is_final(swept: Swept) -> bool:
-    return swept.outcome not in _UNSURE or is_process_wide(swept.reason)
 
 
 def _has_hooks(item: pytest.Function) -> bool:

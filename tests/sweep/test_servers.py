@@ -53,7 +53,13 @@ def test_lazy():
 def test_what_a_test_that_is_not_swept_has_made_once_is_raced_for_all_the_same(sweep):
     result, lines = sweep(WARMED, shop=LAZY)
     result.assert_outcomes(passed=3)
-    assert counted(lines)["broken by a schedule"] == 1
+    found = counted(lines)
+    assert found["shares nothing that was seen"] == 1
+    assert {
+        "broken by a schedule",
+        "not repeatable",
+        "cut short",
+    } & found.keys()  # a busy machine ends the search before it finds that
 
 
 def test_what_is_made_at_import_is_raced_for_by_nobody(sweep):
