@@ -12,6 +12,7 @@ from typing import Any
 
 from ..settings import option
 from ..sweep.contended import Met, Thing, unpacked_things
+from ..sweep.footprint import SHARED
 from ..sweep.swept import SweepOutcome, Swept
 from .sweep_child import MARGIN
 from .sweep_fork import Answer, WaitingFork
@@ -91,11 +92,11 @@ class Course:
             return self._found(outcome=SweepOutcome.LEFT_OUT, reason=order.opt_out, opt_out=order.opt_out, needless=needless)
         if record["outcome"] is not None:
             return self._found(outcome=SweepOutcome(record["outcome"]), reason=record["reason"])
+        self.shares = record["reason"] == SHARED
         return self._searched(unpacked_things(record["things"]))
 
     def _searched(self, things: Sequence[Thing]) -> Swept:
         order, answer = self._order, None
-        self.shares = True
         if order.token and order.budget:
             answer = self._ask("replay", budget=order.budget, token=order.token)
         elif not order.token and (instead := self._met.instead(things)) is not None:
