@@ -17,7 +17,7 @@ from ..engine.program import Program
 from . import explanations
 from .parameters import Parameters
 from .sweep_clients import Clients
-from .sweep_process_wide import Patched, by_fixture, by_its_code, refuse, refused
+from .sweep_process_wide import by_fixture, by_its_code, patched, refuse, refused
 
 _AROUND = ("setUp", "tearDown", "setup_method", "teardown_method")  # what a class has around each of its tests
 
@@ -51,7 +51,6 @@ def program_of(
     functions = [item.obj, *(getattr(item.cls, name, None) for name in _AROUND), *(definition.func for definition in narrow)]
     functions = [getattr(inspect.unwrap(each), "__func__", inspect.unwrap(each)) for each in functions if each is not None]
     why = (by_fixture(item.fixturenames) or by_its_code(functions)) if count > 1 else None
-    patched = Patched()
     clients = Clients(item, count, fixtures.parameters.anew)
 
     def set_up() -> Sequence[Callable[[], object]]:
@@ -72,7 +71,7 @@ def program_of(
         used_up=fixtures.parameters.used_up,
         note=_shared_parameters(item, fixtures) if count > 1 else "",
     )
-    return program, partial(refused, patched, count)
+    return program, partial(refused, count)
 
 
 def _client(index: int, item: pytest.Function) -> Callable[..., object]:

@@ -57,15 +57,17 @@ _IF_LOADED = (
     ("time", "", ("tzset",), "changes the time zone"),
     ("unittest._log", "_AssertLogsContext", ("__enter__",), "changes the handlers of a logger"),
 )
+_MOCK = "unittest.mock"
 _PATCHERS = ("setattr", "delattr", "setitem", "delitem")  # of monkeypatch
 _SHARED = (type, ModuleType, FunctionType, type(os.environ))
 _STORES = ("STORE_ATTR", "DELETE_ATTR")
+_STORE_CODES = frozenset(dis.opmap[name] for name in _STORES)
 _LOADS = ("LOAD_GLOBAL", "LOAD_NAME")
 client: ContextVar[int | None] = ContextVar("gilcheck_client", default=None)  # which client's set-up or body runs
 
 
-class Patched:
-    """What the clients of one run have patched, by id, each with the clients that have."""
+class _Patched:
+    """What the clients of the present run have patched, by id, each with the clients that have."""
 
     def __init__(self) -> None:
         self._of: dict[int, tuple[Any, set[int | None]]] = {}
@@ -83,9 +85,17 @@ class Patched:
         return len(clients) > 1
 
 
+patched = _Patched()
+
+
 def by_fixture(names: Iterable[str]) -> str | None:
     """Why a test with these fixtures cannot be two clients; None if it can."""
     return next((f"its fixture {name!r} {FIXTURES[name]}, {INSTEAD}" for name in names if name in FIXTURES), None)
+
+
+def is_process_wide(reason: str) -> bool:
+    """Whether a test was refused for that, which no other process would see otherwise."""
+    return reason.endswith(INSTEAD)
 
 
 def by_its_code(functions: Iterable[Callable[..., Any]]) -> str | None:
@@ -100,7 +110,8 @@ def by_its_code(functions: Iterable[Callable[..., Any]]) -> str | None:
 
 def _stored(code: CodeType, names: dict[str, Any]) -> Iterator[str]:
     holder: Any = None
-    for each in dis.get_instructions(code):
+    stores = not _STORE_CODES.isdisjoint(code.co_code[::2])
+    for each in dis.get_instructions(code) if stores else ():  # which takes 2 ms of a test that stores nothing
         if each.opname in _STORES and holder is not None:
             line = code_position(code, each.offset).line
             what = f"sets {name_of_shared(holder)}.{each.argval}"
@@ -123,7 +134,7 @@ def name_of_shared(target: Any) -> str:
 
 
 @contextmanager
-def refused(patched: Patched, clients: int) -> Iterator[None]:
+def refused(clients: int) -> Iterator[None]:
     """While these calls end a run of the engine, if one of several clients makes them in its set-up or its body."""
     if clients == 1:
         yield
@@ -150,17 +161,22 @@ def refused(patched: Patched, clients: int) -> Iterator[None]:
             put(
                 pytest.MonkeyPatch,
                 name,
-                lambda before: _patching(before, patched, lambda *given: given[1] if len(given) > 1 else None),
+                lambda before: _patching(before, lambda *given: given[1] if len(given) > 1 else None),
             )
         put(pytest.MonkeyPatch, "syspath_prepend", lambda before: _refusing(before, "changes sys.path"))
-        if (mock := sys.modules.get("unittest.mock")) is not None:
-            put(mock._patch, "__enter__", lambda before: _patching(before, patched, lambda patch: patch.getter()))
+        if (mock := sys.modules.get(_MOCK)) is not None:
+            put(mock._patch, "__enter__", lambda before: _patching(before, lambda patch: patch.getter()))
             dictionary = mock._patch_dict
-            put(dictionary, "_patch_dict", lambda before: _patching(before, patched, _dictionary_of))
+            put(dictionary, "_patch_dict", lambda before: _patching(before, _dictionary_of))
         yield
     finally:
         while undo:
             undo.pop()()
+
+
+def loaded() -> frozenset[str]:
+    """Of the modules of which calls are refused, those that are loaded: what is loaded later is not refused."""
+    return frozenset({*(module for module, *_ in _IF_LOADED), _MOCK} & sys.modules.keys())
 
 
 def _loaded() -> Iterator[tuple[Any, tuple[str, ...], str]]:
@@ -215,7 +231,7 @@ def _refusing(function: Any, what: str) -> Any:
     return called
 
 
-def _patching(function: Any, patched: Patched, target_of: Callable[..., Any]) -> Any:
+def _patching(function: Any, target_of: Callable[..., Any]) -> Any:
     @wraps(function)
     def called(*given: Any, **named: Any) -> Any:
         engine = controlling.active

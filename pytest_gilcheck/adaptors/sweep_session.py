@@ -24,18 +24,21 @@ from ..sweep.swept import SweepOutcome, Swept
 from . import reporting
 from .guard import belongs_to_a_plugin
 from .options import settings_of
-from .sweep_child import CanaryMissed, Order, WaitingFork
+from .sweep_course import CanaryMissed, Order
 from .sweep_opt_outs import OptOuts
 from .sweep_process_wide import by_fixture
+from .sweep_servers import SweepServers
 from .sweep_summary import SweepSummary, goal_of, last_sweep
 
 LEFT_OUT = "gilcheck_sweep_leave_out"  # the ini setting
 _LEAST = 60.0  # seconds for a sweep
 _OF_A_TEST, _LEAST_OF_A_TEST = 5.0, 0.5  # seconds for one search
+_RECORD = 0.1  # seconds that a record may take, until it is known
 _SHARE = 0.1  # of what is left, for one search
 _STARTS = ((_thread, "start_new_thread"), (threading, "_start_new_thread"), (threading, "_start_joinable_thread"))
 _FAILS = "its plain run does not pass"
 _FOUND = pytest.StashKey[Swept | None]()
+_WAITS = pytest.StashKey[bool]()  # whether a process from before its body waits for what becomes of it
 
 
 def start(config: pytest.Config, *, sweeps: bool) -> None:
@@ -67,23 +70,27 @@ class Sweep:
         self._patterns: list[str] = config.getini(LEFT_OUT)
         self._opt_outs = OptOuts(config)
         self._plain = self._spent = 0.0  # seconds of plain runs, and of sweeps
-        self._canary, self._refused = True, ""
-        self._waiting: WaitingFork | None = None
-        self._met, self._last = Met(), last_sweep(config)
+        self._refused = ""
+        self._servers: SweepServers | None = None
+        self._last = last_sweep(config)
         self._threads = 0
+        self._begun = 0  # tests
+        self._recorded, self._recording = 1, _RECORD  # tests that share nothing, and the seconds that they took
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
         """Fork before the test's body, so that the sweep begins with what has not been made yet."""
         __tracebackhide__ = True
-        self._end()
-        item.stash[_FOUND] = None
+        item.stash[_FOUND], item.stash[_WAITS] = None, False
+        self._begun += 1
         if (left_out := self._left_out(item)) is not None:
             item.stash[_FOUND] = left_out
             return (yield)
         assert isinstance(item, pytest.Function)
         try:
-            self._waiting = WaitingFork(item, self._met)
+            self._servers = self._servers or SweepServers(item.session.items, Met())
+            self._servers.before(item)
+            item.stash[_WAITS] = True
         except NoFork as error:
             item.stash[_FOUND] = Swept(test=item.nodeid, outcome=SweepOutcome.REFUSED, reason=str(error))
         begun, self._threads = monotonic(), 0
@@ -92,17 +99,18 @@ class Sweep:
                 return (yield)
         except BaseException:
             item.stash[_FOUND] = None
-            self._end()
+            item.stash[_WAITS] = False
             raise
         finally:
             self._plain += monotonic() - begun
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_teardown(self, item: pytest.Item) -> Iterator[None]:
+    def pytest_runtest_teardown(self, item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
         """Sweep before the teardown: what is wider than the test, and outside of this process, is still there."""
-        waiting, self._waiting = self._waiting, None
-        if waiting is not None:
-            item.stash[_FOUND] = self._swept(item, waiting)
+        if item.stash.get(_WAITS, False) and self._servers is not None:
+            assert isinstance(item, pytest.Function)
+            item.stash[_WAITS] = False
+            item.stash[_FOUND] = self._swept(item, self._servers, nextitem)
         return (yield)
 
     @pytest.hookimpl(wrapper=True)
@@ -115,32 +123,33 @@ class Sweep:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
-        self._end()
+        if self._servers is not None:
+            self._servers.end()
 
-    def _end(self) -> None:
-        """End the fork of a test that was not swept: an interrupt came between."""
-        if self._waiting is not None:
-            self._waiting.end()
-            self._waiting = None
-
-    def _swept(self, item: pytest.Item, waiting: WaitingFork) -> Swept:
-        left = self._left()
-        if left <= 0:
-            waiting.end()
-            why = f"{option('sweep_budget')} was spent before"
-            return Swept(test=item.nodeid, outcome=SweepOutcome.CUT_SHORT, reason=why, threads=self._threads > 0)
+    def _swept(self, item: pytest.Function, servers: SweepServers, following: pytest.Item | None) -> Swept:
         begun = monotonic()
-        budget = min(_OF_A_TEST, max(_LEAST_OF_A_TEST, _SHARE * left))
+        left = self._left() - self._for_records(item)
+        budget = min(_OF_A_TEST, max(_LEAST_OF_A_TEST, _SHARE * left)) if left > 0 else 0.0
         if (cancel := getattr(item.config.hook, "pytest_timeout_cancel_timer", None)) is not None:
             cancel(item=item)  # pytest-timeout would end the test for what the sweep takes
         try:
-            return waiting.sweep(Order(self._threads, budget, self._canary, self._opt_outs.of(item), self._last.token(item.nodeid)))
+            opt_out, token = self._opt_outs.of(item), self._last.token(item.nodeid)
+            swept = servers.sweep(item, Order(self._threads, budget, not servers.proved, opt_out, token), following)
         except CanaryMissed as missed:
             self._refused = str(missed)
             return Swept(test=item.nodeid, outcome=SweepOutcome.REFUSED, reason=self._refused)
         finally:
-            self._spent += monotonic() - begun
-            self._canary = False
+            took = monotonic() - begun
+            self._spent += took
+        if swept.outcome is SweepOutcome.NOTHING:
+            self._recorded, self._recording = self._recorded + 1, self._recording + took
+        return swept
+
+    def _for_records(self, item: pytest.Function) -> float:
+        """Seconds that the records of the tests to come take, at most half of what is left: no search may spend them."""
+        workers: int = getattr(item.config, "workerinput", {}).get("workercount", 1)
+        to_come = len(item.session.items) / workers - self._begun
+        return min(max(0.0, to_come) * self._recording / self._recorded, self._left() / 2)
 
     def _left(self) -> float:
         allowed = max(_LEAST, self._plain) if self._budget is None else self._budget
@@ -152,10 +161,13 @@ class Sweep:
             if fnmatch(item.nodeid, pattern) or item.nodeid.startswith(f"{pattern}::"):
                 return Swept(test=item.nodeid, outcome=SweepOutcome.LEFT_OUT, reason=f"{LEFT_OUT} has {pattern!r}")
         why = self._refused or _unsupported(item) or by_fixture(getattr(item, "fixturenames", ())) or can_fork()
-        if why is None:
+        spent = self._left() <= 0
+        if why is None and not spent:
             return None
         if opt_out := self._opt_outs.of(item):
             return Swept(test=item.nodeid, outcome=SweepOutcome.LEFT_OUT, reason=opt_out, opt_out=opt_out)
+        if why is None:
+            return Swept(test=item.nodeid, outcome=SweepOutcome.CUT_SHORT, reason=f"{option('sweep_budget')} was spent before")
         return Swept(test=item.nodeid, outcome=SweepOutcome.REFUSED, reason=why)
 
     @contextmanager

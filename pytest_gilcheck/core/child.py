@@ -58,7 +58,7 @@ def fork(limit: float, own_group: bool = True) -> ParentSide | ChildSide:
             ended.close()
             raise NoFork(*error.args) from error
     if pid == 0:
-        _die_with(parent)
+        die_with(parent)
         if own_group:
             os.setpgid(0, 0)
         os.close(reading)
@@ -74,7 +74,7 @@ def fork(limit: float, own_group: bool = True) -> ParentSide | ChildSide:
     return ParentSide(Lifecycle(pid, group=own_group), reading, stacks, limit, ended)
 
 
-def _die_with(parent: int) -> None:
+def die_with(parent: int) -> None:
     """Have the kernel kill this process when its parent dies in any way; Linux only."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

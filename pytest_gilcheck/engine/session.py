@@ -119,6 +119,10 @@ class Session:
         self._core.__enter__()
         self.engine.__enter__()
 
+    def learn(self, parts: Iterable[Any]) -> None:
+        """Find what all programs reach by these, before they are known: `use` has less to look for then."""
+        self._patches.learn(parts)
+
     def _install(self, stack: ExitStack) -> None:
         self._collects = gc.isenabled()
         gc.disable()  # a finalizer of a reference cycle could run at any step; `Execution` collects between runs

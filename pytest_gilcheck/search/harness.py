@@ -44,8 +44,8 @@ def explorer_for(program: Program, plan: FuzzPlan, progress: Callable[[str], Non
         yield session.first(Explorer, progress=progress, journal=journal)
 
 
-def session_for(program: Program, plan: FuzzPlan) -> Session:
-    """A session in which this program is the first, and runs have the limits of this plan."""
+def session_for(program: Program | None, plan: FuzzPlan) -> Session:
+    """A session in which this program is the first, if it is known, and runs have the limits of this plan."""
     limit = run_limit(plan)
     return Session(
         program,

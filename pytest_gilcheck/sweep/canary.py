@@ -6,6 +6,7 @@ from ..core.verdict import Verdict
 from ..engine.program import Program
 from ..fuzz.check import fuzz
 from ..search.plan import FuzzPlan
+from .footprint import SHARED, Records
 
 _PLANTED = """
 def setup():
@@ -24,11 +25,20 @@ _SCHEDULES = 20
 
 def broken() -> str:
     """Why a sweep of this process would find nothing; empty if it finds what was planted."""
-    names: dict[str, object] = {}
-    exec(compile(_PLANTED, _FILE, "exec"), names)
-    setup, adds, is_two = (names[name] for name in ("setup", "adds", "is_two"))
-    program = Program((adds, adds), setup, is_two, "canary")  # type: ignore[arg-type]
-    result = fuzz(program, FuzzPlan(schedules=_SCHEDULES, seed=1))
+    result = fuzz(_planted(), FuzzPlan(schedules=_SCHEDULES, seed=1))
     if result.verdict is Verdict.VIOLATED:
         return ""
     return f"a planted lost update was not found here ({result.verdict}: {result.reason})"
+
+
+def unseen(records: Records) -> str:
+    """In a fork: why a record here would show nothing; empty if it shows what was planted."""
+    found = records.footprint(_planted()).why
+    return "" if found == SHARED else f"a planted lost update is not in its record here ({found or 'nothing shared'})"
+
+
+def _planted() -> Program:
+    names: dict[str, object] = {}
+    exec(compile(_PLANTED, _FILE, "exec"), names)
+    setup, adds, is_two = (names[name] for name in ("setup", "adds", "is_two"))
+    return Program((adds, adds), setup, is_two, "canary")  # type: ignore[arg-type]

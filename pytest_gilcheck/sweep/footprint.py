@@ -1,24 +1,34 @@
-"""What the threads of a program share, by one recorded run: if that is nothing, no schedule need be spent."""
+"""What the threads of a program share, by recorded runs: if that is nothing, no schedule need be spent.
+
+What every record needs is installed once (`Records`), in a process in which no program runs, and programs are recorded in forks of
+it. The collector's list is frozen: a fork that walks over it would copy all memory, which takes longer than a record.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import gc
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from types import CodeType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from ..core.build_flags import FREE_THREADED_BUILD
 from ..core.clocks import monotonic
 from ..engine.bytecode.visible import CLOCK_READING
 from ..engine.program import Program
 from ..engine.schedule import Schedule
 from ..engine.touched.trace import Trace, told
 from ..search.explorer import Explorer
-from ..search.harness import explorer_for
+from ..search.harness import explorer_for, session_for
 from ..search.plan import FuzzPlan
 from .contended import Thing, things_of
 from .harmless import Harmless, is_in_code
 from .in_c import modules_in_c
 
 _CLOCK = CLOCK_READING.name  # each client reads it for itself
+
+
+SHARED = "its threads touch the same, and one changes it"
 
 
 class Footprint(NamedTuple):
@@ -35,29 +45,69 @@ class Footprint(NamedTuple):
     in_c: Sequence[str] = ()
 
 
-def footprint(program: Program, limit: float) -> Footprint:
-    """What the threads of this program share.
-
-    The first record is of the first run of this process, which makes what only a first run makes, such as a cache. What a step may
-    touch counts as touched. In a later record there must be no step of which it is not known what it touches; if there is one in
-    the first, that must not show anything that both touch, changed or not. When a step touches it need not be known.
+class Records:
+    """What takes time to install, in this process, for records in its forks.
 
     Args:
-        limit: seconds that the records may take.
-
-    Raises:
-        NotExplorable: no schedule can control the program.
-        BaseException: what its setup raised.
+        limit: seconds that the records of one program may take.
+        also: what else is installed.
     """
-    until = monotonic() + limit
+
+    def __init__(self, limit: float, also: AbstractContextManager[None]) -> None:
+        self._limit, self._stack = limit, ExitStack()
+        self._stack.enter_context(also)
+        self._session = self._stack.enter_context(session_for(None, FuzzPlan(budget=limit)).before_forks())
+        self._begun = False
+        gc.freeze()
+
+    def learn(self, parts: Iterable[Any]) -> None:
+        """Find what programs reach by these, so that no fork has to."""
+        self._session.learn(parts)
+        gc.freeze()
+
+    def footprint(self, program: Program) -> Footprint:
+        """In a fork: what the threads of this program share.
+
+        Raises:
+            NotExplorable: no schedule can control the program.
+            BaseException: what its setup raised.
+        """
+        if not self._begun:
+            self._begun = True
+            self._session.in_fork()
+        explorer = self._session.use(program, Explorer)
+        if not FREE_THREADED_BUILD:  # where both walk over all memory
+            gc.collect(1)  # the garbage of earlier programs
+            gc.freeze()
+        return _footprint(explorer, monotonic() + self._limit)
+
+    def give_back(self) -> None:
+        """In a fork in which nothing was recorded: remove what was installed."""
+        self._stack.close()
+        gc.unfreeze()
+
+
+def footprint(program: Program, limit: float) -> Footprint:
+    """What the threads of this program share, by records of at most so many seconds in this process; see `Records.footprint`."""
     with explorer_for(program, FuzzPlan(budget=limit), lambda label: None) as explorer:
-        first = _recorded(explorer, until)
-        if first.failed or first.things or (first.unknown and first.shares):
-            return _told(first)
+        return _footprint(explorer, monotonic() + limit)
+
+
+def _footprint(explorer: Explorer, until: float) -> Footprint:
+    """What the threads of a program share.
+
+    The first record is of its first run in this process, which makes what only a first run makes, such as a cache. What a step may
+    touch counts as touched. In a later record there must be no step of which it is not known what it touches; if there is one in
+    the first, that must not show anything that both touch, changed or not. When a step touches it need not be known.
+    """
+    first = _recorded(explorer, until)
+    if first.failed or first.things or (first.unknown and first.shares):
+        return _told(first)
+    if first.unknown:  # of much that a step may touch, only a run tells
         explorer.events.forget()
         explorer.in_order()
-        second = _told(_recorded(explorer, until))
-        return Footprint(str(explorer.uncontrolled[0])) if not second.why and explorer.uncontrolled else second
+    second = _told(_recorded(explorer, until))
+    return Footprint(str(explorer.uncontrolled[0])) if not second.why and explorer.uncontrolled else second
 
 
 class _Record(NamedTuple):
@@ -73,7 +123,7 @@ def _told(record: _Record) -> Footprint:
         return Footprint(record.failed, in_c=record.in_c)
     if not record.things:
         return Footprint(f"it is not known what {record.unknown} touches")
-    return Footprint("its threads touch the same, and one changes it", () if record.unknown else record.things)
+    return Footprint(SHARED, () if record.unknown else record.things)
 
 
 def _recorded(explorer: Explorer, until: float) -> _Record:

@@ -100,10 +100,17 @@ class Patches:
         self._of_program.take_back()
         primitives.locks_used.clear()
         primitives.disabled_lock, primitives.told_apart = None, locks_apart
+        self._look_further(roots, self._of_program, anew=anew)
+
+    def learn(self, roots: Iterable[Any]) -> None:
+        """Replace what all programs from here on reach by these."""
+        self._look_further(roots, self._changes, anew=False)
+
+    def _look_further(self, roots: Iterable[Any], changes: Undoing, *, anew: bool) -> None:
         new, known = self._new_modules(), len(self._locks.kinds)
         self._replace_names_of(new)
         self._search(self._searched(self._modules.values() if anew else new), self._changes)
-        self._search(self._named(roots), self._of_program)
+        self._search(self._named(roots), changes)
         self._repeatable.hash_by_number(self._locks.kinds[known:])
 
     def _search(self, roots: Iterable[tuple[Any, str]], changes: Undoing) -> None:
@@ -115,7 +122,7 @@ class Patches:
 
     def _new_modules(self) -> list[types.ModuleType]:
         """The modules that were not there when this was called last."""
-        modules = [each for each in list(sys.modules.values()) if is_a(each, types.ModuleType) and id(each) not in self._modules]
+        modules = [each for each in list(sys.modules.values()) if id(each) not in self._modules and is_a(each, types.ModuleType)]
         self._modules.update((id(each), each) for each in modules)
         return modules
 

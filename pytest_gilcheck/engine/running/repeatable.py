@@ -229,6 +229,8 @@ class Repeatable(Chance):
         concerned = {id(each) for kind in kinds for each in derived_from(kind)}
         # A hundred thousand objects, or millions beside a large test suite, so all of this is C; isinstance would ask the thing.
         # What does not work: gc.get_referrers, which compares each reference of each object with each of these classes.
+        if concerned:
+            gc.unfreeze()  # what is frozen is in no list of the collector's
         things = gc.get_objects() if concerned else []
         for thing in compress(things, map(concerned.__contains__, map(id, map(type, things)))):
             if id(thing) not in made:

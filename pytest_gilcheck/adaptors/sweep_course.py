@@ -1,0 +1,116 @@
+"""The course of one test in a sweep: its clients are recorded; what they share decides whether their schedules are searched.
+
+Each step is an order to a process that waits (`sweep_server`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from ..settings import option
+from ..sweep.contended import Met, Thing, unpacked_things
+from ..sweep.footprint import SHARED
+from ..sweep.swept import SweepOutcome, Swept
+from .sweep_child import MARGIN
+from .sweep_fork import Answer, WaitingFork
+from .sweep_server import CLIENTS
+
+_PATIENCE = 4 * MARGIN  # seconds beyond the budget until the process is taken for one that hangs; its own forks end before that
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is to be done with a test.
+
+    Attributes:
+        threads: that the plain run has started.
+        budget: seconds for the search; 0 if there is no time for one.
+        canary: whether to look for what is planted first.
+        opt_out: what keeps the test from running in threads: it is recorded then, and no schedule is searched.
+        token: of the schedule that broke the test last time; empty without one.
+    """
+
+    threads: int
+    budget: float
+    canary: bool = False
+    opt_out: str = ""
+    token: str = ""
+
+
+class CanaryMissed(Exception):
+    """What was planted was not found here, so nothing is claimed; the message says why."""
+
+
+class _Gone(Exception):
+    """The process that was asked has ended."""
+
+
+class Course:
+    """The course of one test.
+
+    Args:
+        server: the process that is asked.
+        number: of the test, for that process.
+        test: its node id.
+        met: what tests contend for; if this one is searched, it is added.
+
+    Attributes:
+        proved: whether what is planted was looked for, and found.
+        shares: whether what it shares was seen: then no record of another process may say that it shares nothing.
+    """
+
+    def __init__(self, server: WaitingFork, number: int, test: str, order: Order, met: Met) -> None:
+        self._server, self._number, self._order, self._met = server, number, order, met
+        self.proved = self.shares = False
+        self._test, self._found = test, partial(Swept, test=test, threads=order.threads > 0)
+
+    def run(self) -> Swept:
+        """What becomes of the test.
+
+        Raises:
+            CanaryMissed: the order was to look for what is planted, and it was not found.
+        """
+        try:
+            if self._order.canary:
+                if missed := self._ask("canary")["missed"]:
+                    raise CanaryMissed(missed)
+                self.proved = True
+            return self._recorded()
+        except _Gone:
+            return self._found(outcome=SweepOutcome.REFUSED, reason="the process of its sweep has ended")
+
+    def _recorded(self) -> Swept:
+        order = self._order
+        record: Answer = {"outcome": None, "reason": "", "things": []}
+        if not order.threads:
+            record = self._ask("record")
+        if order.opt_out:
+            needless = record["outcome"] == SweepOutcome.NOTHING
+            return self._found(outcome=SweepOutcome.LEFT_OUT, reason=order.opt_out, opt_out=order.opt_out, needless=needless)
+        if record["outcome"] is not None:
+            return self._found(outcome=SweepOutcome(record["outcome"]), reason=record["reason"])
+        self.shares = record["reason"] == SHARED
+        return self._searched(unpacked_things(record["things"]))
+
+    def _searched(self, things: Sequence[Thing]) -> Swept:
+        order, answer = self._order, None
+        if order.token and order.budget:
+            answer = self._ask("replay", budget=order.budget, token=order.token)
+        elif not order.token and (instead := self._met.instead(things)) is not None:
+            return self._found(outcome=instead.outcome, reason=instead.reason, like=instead.like)
+        if not order.budget:
+            return self._found(outcome=SweepOutcome.CUT_SHORT, reason=f"{option('sweep_budget')} was spent before")
+        if answer is None or answer["outcome"] is None:
+            answer = self._ask("search", budget=order.budget, clients=1 if order.threads else CLIENTS)
+        swept = Swept.unpacked(self._found(outcome=SweepOutcome.REFUSED).packed() | answer)
+        self._met.add(swept, things)
+        return swept
+
+    def _ask(self, do: str, **more: Any) -> Answer:
+        answer = self._server.ask({"do": do, "test": self._number, **more}, self._order.budget + _PATIENCE)
+        if answer is None:
+            raise _Gone
+        return answer

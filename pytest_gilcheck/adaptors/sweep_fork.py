@@ -1,0 +1,127 @@
+"""A fork that waits for orders and answers them, one after the other, until its parent ends it or is gone.
+
+Most of those of a sweep are ended before the first order, so a fork makes nothing before that. No code of a test runs in it: what
+does, runs in guarded forks of it (`core/child`), which it ends when they are late. So this process always answers, unless it is
+killed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import warnings
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from ..core import exit_status, lifecycle
+from ..core.child import die_with
+from ..core.clocks import monotonic
+from ..core.descriptors import OwnDescriptor
+from ..core.fork_safety import NoFork
+from ..core.lifecycle import Lifecycle
+from ..core.streams import flush
+from ..core.system import exit_at_once
+
+_PART = 65_536  # bytes
+_LOOK = 1.0  # seconds between two looks whether it is stopped
+_END = b"\n"
+Answer = dict[str, Any]
+_Answers = Callable[[Answer], Answer]
+
+
+class WaitingFork:
+    """The fork, in its parent.
+
+    Args:
+        begin: called in the fork, when there is an order, for what answers orders.
+
+    Raises:
+        NoFork: the system refuses it.
+
+    Attributes:
+        lives: whether it can be asked.
+    """
+
+    def __init__(self, begin: Callable[[], _Answers]) -> None:
+        lifecycle.prepare(group=True)
+        flush()
+        parent = os.getpid()
+        orders, answers = os.pipe(), os.pipe()
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)  # "multi-threaded": can_fork has checked the threads
+                pid = os.fork()
+        except OSError as error:
+            exit_status.release()
+            for descriptor in (*orders, *answers):
+                os.close(descriptor)
+            raise NoFork(*error.args) from error
+        if pid == 0:
+            try:
+                os.setpgid(0, 0)
+                os.close(orders[1])
+                os.close(answers[0])
+                _serve(begin, OwnDescriptor(orders[0]), OwnDescriptor(answers[1]), parent)
+            finally:
+                exit_at_once(1)
+        try:
+            os.setpgid(pid, pid)  # in both processes, so that the group exists when either goes on
+        except (PermissionError, ProcessLookupError):
+            pass
+        os.close(orders[0])
+        os.close(answers[1])
+        self._life = Lifecycle(pid, group=True)
+        self._orders, self._answers, self.lives = OwnDescriptor(orders[1]), OwnDescriptor(answers[0]), True
+
+    def ask(self, order: Answer, limit: float) -> Answer | None:
+        """The answer to an order, which should come in so many seconds; None if the process is gone, or was late and is ended.
+
+        An exception here, such as a Ctrl-C, ends it too.
+        """
+        try:
+            self._orders.write(json.dumps(order).encode() + _END)
+            received = self._received(monotonic() + limit)
+        except OSError:  # nobody reads that pipe, or the test has closed it
+            received = b""
+        except BaseException:
+            self.end()
+            raise
+        if not received.endswith(_END):
+            self.end()
+            return None
+        answer: Answer = json.loads(received)
+        return answer
+
+    def _received(self, until: float) -> bytes:
+        received, comes = b"", select.poll()
+        comes.register(self._answers.number, select.POLLIN)
+        while not received.endswith(_END) and (left := until - monotonic()) > 0:
+            if comes.poll(min(left, _LOOK) * 1e3):
+                if not (part := self._answers.read(_PART)):
+                    break
+                received += part
+            elif self._life.gone() or self._life.stopped:
+                break
+        return received
+
+    def end(self) -> None:
+        """End it, and all that it has started; a second call does nothing."""
+        if self.lives:
+            self.lives = False
+            self._life.end()
+            self._orders.close()
+            self._answers.close()
+
+
+def _serve(begin: Callable[[], _Answers], orders: OwnDescriptor, answers: OwnDescriptor, parent: int) -> NoReturn:
+    answer: _Answers | None = None
+    while given := orders.read(_PART):
+        if answer is None:
+            die_with(parent)
+            with open(os.devnull, "wb") as nowhere:  # pytest's capturing has the descriptors
+                os.dup2(nowhere.fileno(), 1)
+                os.dup2(nowhere.fileno(), 2)
+            answer = begin()
+        answers.write(json.dumps(answer(json.loads(given))).encode() + _END)
+    exit_at_once(0)
