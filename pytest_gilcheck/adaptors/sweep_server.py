@@ -45,7 +45,7 @@ class SweepServer:
         self._items = items
         self._records: Records | None = None
         self._modules: set[int] = set()  # that were searched, by id
-        self._recorder: _Recorder | None = None
+        self._recorder: _RecordingFork | None = None
 
     def answer(self, order: Answer) -> Answer:
         """What is asked for: ``do`` is the name of a method below, ``test`` a number, and the rest its arguments."""
@@ -64,7 +64,7 @@ class SweepServer:
         records = self._records_for(item)
         while True:
             fresh = self._recorder is None
-            recorder = self._recorder = self._recorder or _Recorder(records, self._items)
+            recorder = self._recorder = self._recorder or _RecordingFork(records, self._items)
             answer = recorder.record(item)
             nothing = answer is not None and answer["outcome"] == SweepOutcome.NOTHING
             if not nothing or recorder.recorded == _MOST:
@@ -118,7 +118,7 @@ class SweepServer:
         return self._records
 
 
-class _Recorder:
+class _RecordingFork:
     """A fork that records one test after another, in its parent.
 
     Attributes:

@@ -9,6 +9,7 @@ from ..engine.outcome import Failure, NotExplorable, SequentialFailure
 from ..engine.running.record import ScheduleRun
 from ..engine.schedule import Token, checksum
 from ..search.conflicts import TurnedConflicts, reduction_of
+from ..search.orders import orders_of
 from ..search.sampling import RandomWalk
 from ..search.strategy import run_all
 from .class_session import Blocked, ClassSession
@@ -114,10 +115,18 @@ def _searched(session: ClassSession, drawn: DrawnProgram, allowed: Allowed, most
     if failure is None and reduction.doubt:
         failure, more = _sampled(session, drawn)
         runs += more
+    if failure is not None and session.subject.model is not None:
+        failure = _failing_in_order(session) or failure
     finding = None if failure is None else _confirmed(session, drawn, allowed, failure)
     settled = reduction.finished and not reduction.doubt and not explorer.uncontrolled
     doubt = reduction.doubt or (explorer.uncontrolled[0] if explorer.uncontrolled else "")
     return Explored(finding, runs, allowed.runs, settled, doubt)
+
+
+def _failing_in_order(session: ClassSession) -> Failure | None:
+    """How a sequential order of the threads fails: then the model says other things, whichever schedule was found first."""
+    orders = len(orders_of(len(session.explorer.program.threads)))
+    return next(filter(None, session.explorer.in_sequence(orders)), None)
 
 
 def _sampled(session: ClassSession, drawn: DrawnProgram) -> tuple[Failure | None, int]:

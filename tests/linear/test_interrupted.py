@@ -16,7 +16,7 @@ CLASSES = """
 
     class Counter:
         def __init__(self):
-            sum(range(100_000))  # so that there is time for Ctrl-C
+            sum(range(1_000_000))  # so that there is time for Ctrl-C
             self.count = 0
         def add(self):
             self.count += 1
