@@ -14,6 +14,7 @@ import pytest
 from _pytest.tmpdir import tmppath_result_key
 
 from ..core.child import ChildSide, Ending, fork
+from ..core.clocks import monotonic
 from ..core.streams import flush
 from ..core.system import exit_at_once, getpid
 from ..core.verdict import Verdict
@@ -80,11 +81,13 @@ def recorded(item: pytest.Function, records: Records, clients: int) -> tuple[Swe
     Args:
         records: with what ends the run of a client that changes what belongs to the process.
     """
+    begun = monotonic()
     try:
         with explanations.given_back():
             found = records.footprint(_program_of(item, clients)[0])
     except NotExplorable as error:
-        return SweepOutcome.REFUSED, str(error), ()
+        late = monotonic() - begun >= records.limit  # then no other process is asked, which would take as long
+        return SweepOutcome.CUT_SHORT if late else SweepOutcome.REFUSED, str(error), ()
     except BaseException as error:  # whatever the test's code raises, SystemExit too
         return (*_fails_alone(error), ())
     return (None, found.why, found.things) if found.why else (SweepOutcome.NOTHING, ", ".join(found.in_c), ())

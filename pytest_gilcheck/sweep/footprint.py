@@ -54,7 +54,7 @@ class Records:
     """
 
     def __init__(self, limit: float, also: AbstractContextManager[None]) -> None:
-        self._limit, self._stack = limit, ExitStack()
+        self.limit, self._stack = limit, ExitStack()
         self._stack.enter_context(also)
         self._session = self._stack.enter_context(session_for(None, FuzzPlan(budget=limit)).before_forks())
         self._begun = False
@@ -79,7 +79,7 @@ class Records:
         if not FREE_THREADED_BUILD:  # where both walk over all memory
             gc.collect(1)  # the garbage of earlier programs
             gc.freeze()
-        return _footprint(explorer, monotonic() + self._limit)
+        return _footprint(explorer, monotonic() + self.limit)
 
     def give_back(self) -> None:
         """In a fork in which nothing was recorded: remove what was installed."""

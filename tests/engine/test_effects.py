@@ -214,6 +214,22 @@ def test_code_under_test_touches_nothing_by_its_call_and_code_of_the_library_is_
     assert all(each.guess for each in found)
 
 
+def test_a_named_tuple_keeps_what_it_is_given_and_an_instance_that_c_initialises_anew_is_unknown():
+    pair, rows = collections.namedtuple("pair", "one other"), [1]
+    found = of_call(lambda each: pair(each, 1), rows)
+    assert found is not None
+    assert parts_of(rows, found) <= {(ALL, READ)}
+
+    class Kept(list):
+        one = None
+
+        def __new__(cls, *given):
+            cls.one = cls.one or super().__new__(cls)
+            return cls.one
+
+    assert of_call(lambda each: Kept(each), rows) is None
+
+
 def test_nothing_of_the_program_is_asked():
     class Loud:
         def __getattribute__(self, name):

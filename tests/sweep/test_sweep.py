@@ -317,6 +317,23 @@ def test_files_and_tables_of_each_client_are_not_shared_and_those_of_both_are(sw
     assert not any("shares nothing" in line for line in lines)
 
 
+LONG = """
+def test_long():
+    rows = []
+    for number in range(3_000_000):
+        rows.append(number)
+
+def test_short():
+    pass
+"""
+
+
+@pytest.mark.slow
+def test_a_run_that_is_too_long_for_a_record_is_cut_short_and_the_next_test_is_swept(sweep):
+    _, lines = sweep(SHOP, LONG)
+    assert {"1 cut short", "1 shares nothing that was seen"} <= set(lines)
+
+
 RACY_TESTS = """
 COUNTS = {"n": 0}
 

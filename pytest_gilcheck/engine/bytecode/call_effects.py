@@ -32,6 +32,7 @@ _UNBOUND = (MethodDescriptorType, WrapperDescriptorType)
 _IN_C = (BuiltinFunctionType, MethodWrapperType, ClassMethodDescriptorType, *_UNBOUND)
 _BY_NAME = {"setattr": "set", "delattr": "delete", "getattr": "get", "hasattr": "get"}  # an attribute
 _BY_NAME |= {"__setattr__": "set", "__delattr__": "delete", "__getattribute__": "get"}
+_DOES_NOTHING = in_class(object, "__init__")
 _WITHOUT_STATE = frozenset(
     {"__init__", "__init_subclass__", "__eq__", "__hash__", "__repr__"}
 )  # of `object`, which ask for no other
@@ -87,7 +88,12 @@ def _of_making(kind: Any, arguments: list[Any], under_test: UnderTest) -> Touche
     makes = in_class(type(kind), "__call__")
     if type(makes) is FunctionType and function_makes_steps(makes, under_test):
         return []
-    if type(in_class(kind, "__new__")) in (staticmethod, FunctionType) and type(in_class(kind, "__init__")) in _UNBOUND:
+    initialiser = in_class(kind, "__init__")
+    if (
+        type(in_class(kind, "__new__")) in (staticmethod, FunctionType)
+        and type(initialiser) in _UNBOUND
+        and initialiser is not _DOES_NOTHING
+    ):
         return UNKNOWN  # code answers with an instance that others may have, which C initialises again
     found = reached(arguments, shallow=kind not in (str, set, frozenset, dict))
     bases = bases_of(kind)
