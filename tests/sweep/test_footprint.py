@@ -1,6 +1,5 @@
 """What two clients contend for, what of that is harmless, and which test need not be searched after another one."""
 
-import collections
 import functools
 import io
 import itertools
@@ -39,6 +38,20 @@ def adds():
     TABLE["n"] = TABLE.get("n", 0) + 1
 
 
+def added(rows, row):
+    rows.append(row)
+
+
+class Kept(list):
+    """Code answers with an instance that others may have, which C initialises again."""
+
+    one = None
+
+    def __new__(cls, *given):
+        cls.one = cls.one or super().__new__(cls)
+        return cls.one
+
+
 @functools.lru_cache
 def made_once(text):
     return [text]
@@ -54,6 +67,8 @@ NOTHING = {
     "use a cache of the library": lambda: urllib.parse.urlsplit("http://a/b"),
     "use a cache of the library, by C": lambda: re.match("a+", "aa"),
     "have C call code and go on": lambda: {}.update((number, number) for number in range(2)),
+    "have C call code with what is behind a star": lambda: {}.update(*[((number, number) for number in range(2))]),
+    "call code by a partial with a star": lambda: functools.partial(added, [])(*[1]),
     "log": lambda: LOG.warning("x"),
     "read lines of source": lambda: linecache.getline(__file__, 1),
 }
@@ -64,6 +79,8 @@ SOMETHING = {
     "change the modules": lambda: sys.modules.pop("no such module", None),
     "append to a list": lambda: ROWS.append("x"),
     "have C call code and go on with a table": lambda: TABLE.update((number, number) for number in range(2)),
+    "have C call code and go on with a table, with a star": lambda: TABLE.update(*[((number, number) for number in range(2))]),
+    "call code by a partial with a star and a table": lambda: functools.partial(added, ROWS)(*[1]),
     "change a logger": lambda: LOG.setLevel(30),
 }
 ROWS = []
@@ -72,12 +89,18 @@ LOG = logging.getLogger(f"{__name__}.log")
 
 @pytest.mark.parametrize("name", NOTHING)
 def test_clients_that_only_read_or_meet_in_what_is_harmless_share_nothing(name):
+    if "star" in name and sys.version_info < (3, 12):
+        pytest.skip("a call is told of before what is behind its star is known")
     assert of_clients(NOTHING[name])[:2] == ("", ())
 
 
 @pytest.mark.parametrize("name", SOMETHING)
 def test_clients_that_change_the_same_share_it(name):
-    assert of_clients(SOMETHING[name]).why == "its threads touch the same, and one changes it"
+    why = of_clients(SOMETHING[name]).why
+    if "star" in name and sys.version_info < (3, 12):
+        assert why  # that it is not known what the call touches
+    else:
+        assert why == "its threads touch the same, and one changes it"
 
 
 def test_clients_that_log_to_what_they_can_read_share_it():
@@ -118,7 +141,7 @@ def test_what_is_contended_for_is_known_by_its_lines_in_whatever_test_meets_it()
 def test_nothing_is_known_of_what_a_step_touches_that_cannot_be_told():
     def unknown():
         adds()
-        collections.namedtuple("Point", "x y")(1, 2)  # a class whose `__new__` is code that is made at run time
+        Kept([1])
 
     found = of_clients(unknown)
     assert found.why

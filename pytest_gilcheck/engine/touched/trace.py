@@ -187,16 +187,24 @@ class Trace:
         if type(callee) in (FunctionType, MethodType):  # the interpreter has moved its arguments, so they may be gone
             return []
         goes_on = caller.f_code, caller.f_lasti  # when this code has ended, and no step shows it
-        if name == "CALL_FUNCTION_EX":  # what was behind the star may be gone as well
+        if name == "CALL_FUNCTION_EX":  # what was behind the star may be gone as well; the step of the call has told of it
             if not (is_a(callee, type) and made_by_steps(callee, takes_part)):
-                self.not_known[now] = goes_on
+                self._is_in_middle(now, goes_on, known=not _BEFORE_CALLS)
             return []
         around = self._touches(caller) or []
         if any(each.changes and type(each.holder) not in _SUSPENDED for each in around):
-            if now not in self.not_known:
-                self.in_middle[now] = goes_on
-            self.not_known[now] = goes_on
+            self._is_in_middle(now, goes_on, known=True)
         return [each._replace(torn=False) for each in around]
+
+    def _is_in_middle(self, point: int, of: tuple[CodeType, int], *, known: bool) -> None:
+        """A call in C goes on when the code has ended that it has called, and no step shows it.
+
+        Args:
+            known: whether it is known what it touches.
+        """
+        if known and point not in self.not_known:
+            self.in_middle[point] = of
+        self.not_known[point] = of
 
     def _touches(self, frame: FrameType, *, unpacks: bool = False) -> Touches:
         try:
