@@ -75,7 +75,8 @@ SAMPLES = {  # values by their kind; which kinds an argument takes is compared, 
     "by build": ({"gil": 0.5}, {"gil": 1.5}), "numbers": ([0.001, 0.5],), "texts": (["x", "y"],), "function": (len,),
     "module": (re,), "exception": (ValueError(),), "bytes": (b"x",), "nothing": (object(),),
 }  # fmt: skip
-CHECKED_BY_ITS_WING = {"signals", "program", "roles"}  # the table takes more
+CHECKED_BY_ITS_WING = {"signals", "program", "roles", "values"}  # the table takes more
+OF_HYPOTHESIS = {"settings"}  # no annotation names its classes: without such a check, it is not imported
 
 
 def admits(annotation, value):
@@ -115,7 +116,7 @@ def differing_types(check):
     names = {"Any": Any, **vars(calls), **vars(typing), **vars(abc), **vars(types), "Signals": str}
     found = set()
     for argument in check.of_calls():
-        if argument.name not in CHECKED_BY_ITS_WING:
+        if argument.name not in CHECKED_BY_ITS_WING | OF_HYPOTHESIS:
             annotation = eval(hints[argument.name], names)
             for kind, samples in SAMPLES.items():
                 table = any(accepts(argument.values, each) for each in samples)
