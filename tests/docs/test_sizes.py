@@ -30,7 +30,10 @@ def missing(text, *folders):
     return [name for name in named_paths(text) if not exists(name)]
 
 
-@pytest.mark.parametrize(("name", "most"), [("ARCHITECTURE.md", 8), ("docs/explanation/accuracy.md", 8)])
+ENGINE = "pytest_gilcheck/engine/README.md"
+
+
+@pytest.mark.parametrize(("name", "most"), [("ARCHITECTURE.md", 8), ("docs/explanation/accuracy.md", 8), (ENGINE, 5)])
 def test_a_text_that_is_read_first_is_short(name, most):
     assert len((ROOT / name).read_bytes()) <= most * KILOBYTE
 
@@ -38,6 +41,12 @@ def test_a_text_that_is_read_first_is_short(name, most):
 def test_every_path_that_architecture_names_exists():
     assert len(named_paths((ROOT / "ARCHITECTURE.md").read_text())) > 100
     assert not missing((ROOT / "ARCHITECTURE.md").read_text(), ROOT, PACKAGE)
+
+
+def test_every_path_that_the_page_of_the_engine_names_exists():
+    text = (ROOT / ENGINE).read_text()
+    assert len(named_paths(text)) > 20
+    assert not missing(text, ROOT, PACKAGE, PACKAGE / "engine")
 
 
 def test_a_path_that_does_not_exist_is_noticed():
