@@ -97,17 +97,17 @@ def _footprint(explorer: Explorer, until: float) -> Footprint:
     """What the threads of a program share.
 
     The first record is of its first run in this process, which makes what only a first run makes, such as a cache. What a step may
-    touch counts as touched. In a later record there must be no step of which it is not known what it touches; if there is one in
-    the first, that must not show anything that both touch, changed or not. When a step touches it need not be known.
+    touch counts as touched. If it is known of each step what it touches, that is all: two clients that meet in nothing do the same
+    in every order. Otherwise the first record must not show anything that both touch, changed or not, and of a later run, which
+    makes nothing anew, all must be known. When a step touches it need not be known.
     """
-    first = _recorded(explorer, until)
-    if first.failed or first.things or (first.unknown and first.shares):
-        return _told(first)
-    if first.unknown:  # of much that a step may touch, only a run tells
+    record = _recorded(explorer, until)
+    if record.unknown and not (record.failed or record.things or record.shares):
         explorer.events.forget()
         explorer.in_order()
-    second = _told(_recorded(explorer, until))
-    return Footprint(str(explorer.uncontrolled[0])) if not second.why and explorer.uncontrolled else second
+        record = _recorded(explorer, until)
+    found = _told(record)
+    return Footprint(str(explorer.uncontrolled[0])) if not found.why and explorer.uncontrolled else found
 
 
 class _Record(NamedTuple):
