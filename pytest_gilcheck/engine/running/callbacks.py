@@ -8,7 +8,7 @@ from __future__ import annotations
 import dis
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Container, Iterable
 from inspect import CO_GENERATOR
 from types import CodeType, FrameType, FunctionType, MethodType
 from typing import Any
@@ -99,6 +99,10 @@ class Callbacks(StartedCode):
         except ValueError:  # the tool has been ended, which must not fail in the program's place: see `lost`
             return None
         return monitoring.DISABLE
+
+    def foresee(self, codes: Container[int], learnt: Iterable[int]) -> None:
+        self._engine.chance.find_older()  # the collector tells of no function that it keeps apart
+        super().foresee(codes, learnt)
 
     def _let_look_into(self) -> None:
         """Code under test may ask the collector for all objects."""
