@@ -357,6 +357,7 @@ def test_an_oracle_says_whether_threads_may_wait_for_ever():
         assert session.use(without).follow(Schedule())[1].symptom is Symptom.NEVER_ENDS
 
 
+@pytest.mark.exclusive  # on 3.13t beside other processes, T0 hangs in 2 of 5 runs (not understood), and the worker cannot fork then
 def test_the_search_branches_off_from_a_run_that_an_oracle_explains():
     seen = set()
 
