@@ -188,6 +188,7 @@ def test_a_test_that_meets_only_what_breaks_another_one_is_not_searched_again(sw
 def test_how_far_a_sweep_is_is_shown_behind_the_dots_in_a_terminal_alone(sweep, pytester):
     result, _ = sweep(unlocked(SHOP), SAME)
     result.stdout.no_fnmatch_line("*so far, about*")
+    pytester.makeconftest("import time\ndef pytest_runtest_logfinish():\n    time.sleep(0.7)")  # it is shown once in a while
     shown = in_a_terminal(pytester.path, "--gilcheck-sweep")
     assert re.search(r"\x1b7 \d+ s: gilcheck sweep: \d+% of 5 tests, 1 cause so far, about \d+ s left\x1b\[K\x1b8", shown)
     assert shown.rindex("\x1b[K") > shown.rindex("\x1b8")
