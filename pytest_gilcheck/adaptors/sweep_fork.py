@@ -10,17 +10,14 @@ from __future__ import annotations
 import json
 import os
 import select
-import warnings
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from ..core import exit_status, lifecycle
-from ..core.child import die_with
+from ..core.child import die_with, forked
 from ..core.clocks import monotonic
 from ..core.descriptors import OwnDescriptor
 from ..core.fork_safety import NoFork
 from ..core.lifecycle import Lifecycle
-from ..core.streams import flush
 from ..core.system import exit_at_once
 
 _PART = 65_536  # bytes
@@ -44,31 +41,21 @@ class WaitingFork:
     """
 
     def __init__(self, begin: Callable[[], _Answers]) -> None:
-        lifecycle.prepare(group=True)
-        flush()
         parent = os.getpid()
         orders, answers = os.pipe(), os.pipe()
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", DeprecationWarning)  # "multi-threaded": can_fork has checked the threads
-                pid = os.fork()
-        except OSError as error:
-            exit_status.release()
+            pid = forked(own_group=True)
+        except NoFork:
             for descriptor in (*orders, *answers):
                 os.close(descriptor)
-            raise NoFork(*error.args) from error
+            raise
         if pid == 0:
             try:
-                os.setpgid(0, 0)
                 os.close(orders[1])
                 os.close(answers[0])
                 _serve(begin, OwnDescriptor(orders[0]), OwnDescriptor(answers[1]), parent)
             finally:
                 exit_at_once(1)
-        try:
-            os.setpgid(pid, pid)  # in both processes, so that the group exists when either goes on
-        except (PermissionError, ProcessLookupError):
-            pass
         os.close(orders[0])
         os.close(answers[1])
         self._life = Lifecycle(pid, group=True)

@@ -69,8 +69,8 @@ class SweepServer:
             nothing = answer is not None and answer["outcome"] == SweepOutcome.NOTHING
             if not nothing or recorder.recorded == _MOST:
                 self._end_recorder()
-            # That clients fail, or die, may come of what earlier tests have left in that fork.
-            if nothing or fresh or (answer is not None and answer["outcome"] is None):
+            # That clients fail, or die, may come of what earlier tests have left in that fork. A late one takes as long again.
+            if nothing or fresh or (answer is not None and answer["outcome"] in (None, SweepOutcome.CUT_SHORT)):
                 return answer or {"outcome": None, "reason": "", "things": []}  # the search finds out which run ends its process
 
     def end(self, item: pytest.Function) -> Answer:

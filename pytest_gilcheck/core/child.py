@@ -41,37 +41,48 @@ def fork(limit: float, own_group: bool = True) -> ParentSide | ChildSide:
     Raises:
         NoFork: the system refuses it.
     """
-    lifecycle.prepare(group=own_group)
-    flush()
     parent = os.getpid()
     reading, writing = os.pipe()
     stacks, ended = scratch_file(), LastStatus()
+    try:
+        pid = forked(own_group)
+    except NoFork:
+        os.close(reading)
+        os.close(writing)
+        stacks.close()
+        ended.close()
+        raise
+    if pid == 0:
+        die_with(parent)
+        os.close(reading)
+        side = ChildSide(writing, stacks, limit, ended)
+        stacks.close()  # it has a duplicate; a file that is dropped unclosed is a warning, in whatever test runs just then
+        return side
+    os.close(writing)
+    return ParentSide(Lifecycle(pid, group=own_group), reading, stacks, limit, ended)
+
+
+def forked(own_group: bool) -> int:
+    """Fork this process, for a `Lifecycle`, and nothing else; returns what `os.fork` does.
+
+    Raises:
+        NoFork: the system refuses it.
+    """
+    lifecycle.prepare(group=own_group)
+    flush()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # "multi-threaded": can_fork has checked the threads
         try:
             pid = os.fork()
         except OSError as error:
             exit_status.release()
-            os.close(reading)
-            os.close(writing)
-            stacks.close()
-            ended.close()
             raise NoFork(*error.args) from error
-    if pid == 0:
-        die_with(parent)
-        if own_group:
-            os.setpgid(0, 0)
-        os.close(reading)
-        side = ChildSide(writing, stacks, limit, ended)
-        stacks.close()  # it has a duplicate; a file that is dropped unclosed is a warning, in whatever test runs just then
-        return side
     if own_group:
         try:
             os.setpgid(pid, pid)  # in both processes, so that the group exists when either goes on
         except (PermissionError, ProcessLookupError):
             pass
-    os.close(writing)
-    return ParentSide(Lifecycle(pid, group=own_group), reading, stacks, limit, ended)
+    return pid
 
 
 def die_with(parent: int) -> None:

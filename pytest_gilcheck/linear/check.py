@@ -217,11 +217,7 @@ def _replayed(
     if checksum(program.text) != token.program:
         return replace(template, reason=f"the token is of another program than {program.text}")
     with session.listening():
-        session.explorer.engine.chance.draw = token.draw
-        allowed = session.orders(program, on_model=session.subject.model is not None)
-        session.begin(program, allowed)
-        session.explorer.learn(token.learnt)
-        run, failure = session.explorer.follow(token.schedule)
+        allowed, run, failure = session.followed(program, token)
         same = tuple(map(checksum, run.anchors)) == token.anchors and run.schedule.choices == token.schedule.choices
         if failure is None or session.why is None:
             if not same:

@@ -15,6 +15,7 @@ from ..engine.outcome import Failure, NotExplorable, SequentialBaseline
 from ..engine.program import Program, describe_error
 from ..engine.running.record import BlockedThread, ScheduleRun
 from ..engine.running.stuck import SetupStuck
+from ..engine.schedule import Token
 from ..engine.session import Session
 from ..search.explorer import Explorer
 from . import copies, oracle
@@ -221,8 +222,8 @@ class ClassSession:
         assert self.run is not None, "a policy is asked in a run"
         return self.run
 
-    def orders(self, drawn: DrawnProgram, *, on_model: bool = False) -> Allowed:
-        """Run every sequential order of a program; returns what they give.
+    def orders(self, drawn: DrawnProgram) -> Allowed:
+        """Run every sequential order of a program, on the model if there is one; returns what they give.
 
         Raises:
             Blocked: an operation before the threads waits for ever.
@@ -232,7 +233,7 @@ class ClassSession:
         waiting: list[tuple[int, ...]] = [()]
         points = []
         while waiting:
-            with self._orders(waiting.pop(), on_model=on_model) as policy:
+            with self._orders(waiting.pop(), on_model=self.subject.model is not None) as policy:
                 run, failure = self._once(policy)
             if failure is not None:
                 raise Refused(f"a sequential order hangs: {drawn.text}: {failure.message}")
@@ -244,6 +245,18 @@ class ClassSession:
             waiting += policy.further()
         self.explorer.engine.learn_length(min(points), max(points), max(points))
         return found
+
+    def followed(self, drawn: DrawnProgram, token: Token) -> tuple[Allowed, ScheduleRun, Failure | None]:
+        """What the orders of a program give, and how it runs under the schedule of a token.
+
+        Raises:
+            Blocked, Refused: see `orders`.
+        """
+        self.explorer.engine.chance.draw = token.draw
+        allowed = self.orders(drawn)
+        self.begin(drawn, allowed)
+        self.explorer.learn(token.learnt)
+        return (allowed, *self.explorer.follow(token.schedule))
 
     def _once(self, policy: MergePolicy) -> tuple[ScheduleRun, Failure | None]:
         try:

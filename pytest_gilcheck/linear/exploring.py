@@ -88,7 +88,7 @@ def explored(session: ClassSession, drawn: DrawnProgram, most: int) -> Explored:
     with session.listening():
         for _ in range(_ATTEMPTS):
             timed = session.timed
-            allowed = session.orders(drawn, on_model=session.subject.model is not None)
+            allowed = session.orders(drawn)
             found = _searched(session, drawn, allowed, most) if session.timed == timed else None
             if found is not None and session.timed == timed:
                 return found
@@ -145,7 +145,7 @@ def _confirmed(session: ClassSession, drawn: DrawnProgram, allowed: Allowed, fai
         Hidden: see `explored`.
         Refused: it does not come again, so a pass would prove nothing.
     """
-    again = session.orders(drawn, on_model=session.subject.model is not None)
+    again = session.orders(drawn)
     if not again.same_as(allowed):
         raise Hidden(drawn, allowed, again)
     session.begin(drawn, allowed)
@@ -164,11 +164,7 @@ def fails_again(session: ClassSession, drawn: DrawnProgram, token: Token) -> Fin
     before = chance.draw
     try:
         with session.listening():
-            chance.draw = token.draw
-            allowed = session.orders(drawn, on_model=session.subject.model is not None)
-            session.begin(drawn, allowed)
-            session.explorer.learn(token.learnt)
-            _, failure = session.explorer.follow(token.schedule)
+            allowed, _, failure = session.followed(drawn, token)
             if failure is not None and session.why is not None:
                 return _confirmed(session, drawn, allowed, failure)
     except (Blocked, Refused, NotExplorable, SequentialFailure):
