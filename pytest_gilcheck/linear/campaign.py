@@ -74,12 +74,13 @@ class Campaign:
 
     Attributes:
         counted: what was done.
-        refusal: why nothing can be told of the class; empty if it can.
+        refusal: what says why nothing can be told of the class; None if it can.
     """
 
     def __init__(self, session: ClassSession, plan: LinearPlan, progress: Callable[[str], None]) -> None:
         self.session, self.plan, self._progress = session, plan, progress
-        self.counted, self.refusal = Counted(), ""
+        self.counted = Counted()
+        self.refusal: Exception | None = None
         self._known: dict[str, Finding | None] = {}
         self._no_programs: set[str] = set()
         self._until = monotonic() + plan.budget
@@ -127,7 +128,7 @@ class Campaign:
 
     @property
     def _over(self) -> bool:
-        return bool(self.refusal) or self.counted.expired or stop_request.made()
+        return self.refusal is not None or self.counted.expired or stop_request.made()
 
     def keep(self, token: str) -> None:
         """Keep the schedule of the failure that was found for the next campaign, which tries it first."""
@@ -212,7 +213,7 @@ class Campaign:
         if drawn.text in self._known:
             return self._known[drawn.text]
         if self._over or monotonic() > self._until:
-            self.counted.expired = self.counted.expired or not (self.refusal or stop_request.made())
+            self.counted.expired = self.counted.expired or not (self.refusal is not None or stop_request.made())
             return None
         found = self._known[drawn.text] = self._searched(drawn)
         return found
@@ -225,7 +226,7 @@ class Campaign:
             self._no_programs.add(drawn.text)
             return None
         except (Refused, NotExplorable, SequentialFailure) as error:
-            self.refusal = str(error)
+            self.refusal = error
             return None
         except HypothesisException:
             raise

@@ -60,10 +60,8 @@ def linearizable(
                 result = _of_one(session, plan, template, tell, progress, program)
             else:
                 result = _of_many(session, plan, template, tell, progress)
-    except Hidden as error:
-        result = replace(template, cause="hidden state", reason=str(error))
     except (Refused, NotExplorable, SequentialFailure, MonitoringConflict) as error:
-        result = replace(template, reason=str(error))
+        result = _refused(template, error)
     except Blocked:
         result = replace(template, reason="an operation before the threads waits for ever, so this is no program")
     return replace(result, seconds=monotonic() - begun)
@@ -79,6 +77,10 @@ def undecided(subject: Subject, plan: LinearPlan, reason: str) -> LinearizableRe
         left_out=subject.left_out,
         seed=plan.seed,
     )
+
+
+def _refused(template: LinearizableResult, error: Exception) -> LinearizableResult:
+    return replace(template, cause="hidden state" if isinstance(error, Hidden) else "", reason=str(error))
 
 
 def _of_many(
@@ -103,9 +105,8 @@ def _of_many(
         shown = told(session, finding, tell)
         campaign.keep(shown.token)
         return _violated(session, template, shown)
-    if campaign.refusal:
-        cause = "hidden state" if campaign.refusal.startswith("hidden state") else ""
-        return replace(template, cause=cause, reason=campaign.refusal)
+    if campaign.refusal is not None:
+        return _refused(template, campaign.refusal)
     if stop_request.made():
         return replace(template, reason=f"{_INTERRUPTED} before it was over; {template.coverage}")
     if why := _too_little(campaign):
