@@ -26,7 +26,6 @@ def token():
     return Token.read(found.token)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "choice",
     one_in(3, map(pytest.param, [Choice(2, 7), Choice(2, 0), Choice(2, 1, True)])),
@@ -38,7 +37,6 @@ def test_a_replay_that_cannot_switch_as_its_token_does_has_diverged(token, choic
         fuzz(replay=str(other))
 
 
-@pytest.mark.slow
 def test_a_replay_that_switches_at_another_place_than_its_token_has_diverged(token):
     fuzz(replay=str(token)).assert_violated()
     other = replace(token, anchors=tuple(anchor ^ 1 for anchor in token.anchors))
