@@ -54,7 +54,7 @@ MUTANTS = (
         "        return self.failure is None and not self.all_enumerated and (self.counting < FEWEST or self.conflicts_open)\n",
         "        return False\n",
         "a search that ran out of its budget passes",
-        CHECK,
+        ("tests/fuzz/test_short_budgets.py",),
     ),
     Mutant(
         "fuzz-kind-unknown",

@@ -100,7 +100,6 @@ SEVERAL = [
 ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", SEVERAL)
 def test_of_locks_that_one_line_or_one_function_creates_each_is_taken_away_alone(kind):
     needed = searched(kind, both_counted)

@@ -224,7 +224,6 @@ def test_two_threads_that_wait_for_each_other_in_loops_are_a_livelock():
     assert "livelock" in result.reason
 
 
-@pytest.mark.slow
 def test_an_exception_with_another_message_is_not_the_one_that_sequential_orders_raise():
     class Closed(Counter):
         def __init__(self):

@@ -19,8 +19,7 @@ def explored(one, state, **arguments):
     return counted(*one.threads, setup=state, invariant=one.invariant, **{"schedules": SCHEDULES} | arguments)
 
 
-@pytest.mark.parametrize("one", one_in(12, PAIRS), ids=lambda one: one.name)
-@pytest.mark.slow
+@pytest.mark.parametrize("one", one_in(20, PAIRS), ids=lambda one: one.name)
 def test_what_time_breaks_is_found_and_its_fixed_twin_holds(one):
     found = explored(one, one.buggy)
     found.assert_violated()

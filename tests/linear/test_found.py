@@ -10,7 +10,7 @@ from . import classes
 
 judged = partial(gilcheck.linearizable, judge=False, budget=1000)  # the tests look at the result
 
-QUICK = (classes.Counter, classes.Registry)
+QUICK = (classes.Counter,)
 WRONG = [pytest.param(*row, id=row[0].__name__, marks=() if row[0] in QUICK else pytest.mark.slow) for row in classes.WRONG]
 
 

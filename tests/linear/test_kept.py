@@ -48,12 +48,14 @@ def test_the_next_campaign_begins_with_the_schedule_that_failed_and_tells_the_sa
 
 
 @pytest.mark.usefixtures("database")
+@pytest.mark.slow
 def test_the_token_alone_replays_the_smallest_program():
     token = checked(stack_of(locked=False)).token
     assert checked(stack_of(locked=False), replay=token).verdict == "violated"
     assert checked(stack_of(locked=True), replay=token).verdict != "violated"
 
 
+@pytest.mark.slow
 def test_a_schedule_that_no_longer_fails_is_dropped_and_so_is_what_cannot_be_read(database):
     checked(stack_of(locked=False))
     kept = [key for key, values in database.data.items() if key.startswith(b"gilcheck") and values]

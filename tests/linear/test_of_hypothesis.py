@@ -102,6 +102,7 @@ def test_a_derandomized_profile_fixes_the_seed(profile):
     assert checked(seed=4).seed == 4
 
 
+@pytest.mark.slow
 def test_a_seed_of_the_command_line_that_is_no_number_is_fixed_too(profile, monkeypatch):
     profile(max_examples=2, derandomize=False, database=None)
     monkeypatch.setattr(core, "global_force_seed", "random words")
