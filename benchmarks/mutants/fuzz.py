@@ -222,7 +222,7 @@ MUTANTS = (
         "    if blind := [lock for lock in tried if not lock.noticed]:\n",
         "    if (blind := [lock for lock in tried if not lock.noticed]) and len(blind) == len(tried):\n",
         "sensitivity=True passes although one of the locks could be removed unnoticed",
-        CHECK,
+        ("tests/fuzz/test_sensitivity.py",),
     ),
     Mutant(
         "fuzz-nondeterminism",
