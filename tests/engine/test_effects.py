@@ -2,9 +2,11 @@
 
 import collections
 import functools
+import logging
 import operator
 import re
 import sys
+import threading
 from types import CodeType
 
 import pytest
@@ -292,3 +294,11 @@ def test_the_body_of_a_class_stores_to_its_own_namespace_and_that_of_a_module_to
     assert not {part for part in parts_of(names, found) if part[1] is WRITE}
     assert ("x", READ) in parts_of(names, found)  # where it looks if its own namespace has none
     assert {each.part for each in found if each.changes} >= {"x", "y"}
+
+
+def test_the_start_of_a_thread_touches_that_thread_and_no_more_and_of_other_code_of_the_library_it_is_guessed():
+    started, rows, logger = threading.Thread(target=len, args=([1],)), [], logging.Logger("own")
+    touches = of_call(lambda: started.start())
+    assert [(each.holder, each.part, each.changes) for each in touches] == [(started, ALL, WRITE)]
+    started.join()
+    assert any(each.holder is rows for each in of_call(lambda: logger.addHandler(rows)))

@@ -7,6 +7,7 @@ import itertools
 import json
 import re
 import sysconfig
+import threading
 
 import pytest
 
@@ -85,6 +86,15 @@ def test_what_holds_the_lock_of_a_container_all_the_time_is_one_step_on_every_bu
 def test_an_object_that_code_under_test_calls_is_neither_asked_nor_several_steps():
     checked(lambda s: (see(s, s.handle(s.rows)), s.rows.append(3))).assert_holds()
     assert torn.of_call(Handler(), []) == torn.Doer()
+
+
+def test_threads_that_each_start_a_thread_do_not_meet_by_what_these_lead_to_such_as_standard_error():
+    def starts(s):
+        started = threading.Thread(target=see, args=(s, s.rows))
+        started.start()
+        started.join()
+
+    checked(starts).assert_holds()
 
 
 ROWS, TABLE, QUEUE, RECENT = [1], {1: 1}, collections.deque([1]), collections.OrderedDict(a=1)

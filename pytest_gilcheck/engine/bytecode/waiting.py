@@ -8,6 +8,9 @@ without one: their calls touch the state (`touched_by_call`).
 All this holds for exactly these classes, for their functions as they were when this was imported, and for conditions on locks of
 ours. A condition calls code under test in `wait_for`; the library's code that follows acquires a lock before it touches anything,
 but the truth of what that has answered (`predicate_of`).
+
+To start a thread touches that thread, and not what it is given: its own steps say what it does with it. Without this, two threads
+that each start one would meet at what both of these lead to, such as `sys.stderr`.
 """
 
 from __future__ import annotations
@@ -54,10 +57,13 @@ def _functions() -> dict[CodeType, str]:
 
 _CODES = _functions()
 _METHODS = frozenset(_CODES.values())
+_START = threading.Thread.start.__code__
 
 
 def touched_by_call(function: FunctionType, arguments: list[Any]) -> Touches:
-    """What a call of a method of such an object touches before it acquires a lock."""
+    """What a call of a method of such an object touches before it acquires a lock, and what the start of a thread does."""
+    if function.__code__ is _START and arguments:
+        return of_state([(arguments[0], None, True)])
     name = _CODES.get(function.__code__)
     owner = arguments[0] if arguments else None
     state = None if name is None else _state(owner)
