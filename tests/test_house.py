@@ -298,7 +298,7 @@ def test_every_public_name_exists():
 
 ENGINE_PARTS = ("schedule", "program", "bytecode", "running", "outcome", "execution", "session", "summary", "touched")
 SEARCH_ROOMS = (
-    "segments", "bound", "plan", "ledger", "orders", "frontier", "sampling", "reordered", "races", "straighten", "focus",
+    "segments", "bound", "plan", "ledger", "orders", "frontier", "sampling", "races", "straighten", "focus",
     "reordering", "explorer", "harness", "hang_watch", "here", "forks", "outcome", "reduction", "strategy", "failing_orders",
     "conflicts", "enumeration", "samples", "minimise", "replays", "today", "search", "first_runs",
 )  # fmt: skip

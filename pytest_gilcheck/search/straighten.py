@@ -14,12 +14,7 @@ from .segments import Segment, merged
 
 
 def straightened(transitions: Transitions, points: int, *, cautious: bool) -> list[Segment]:
-    """An equivalent order of the transitions of a run, as segments."""
-    return straightest(transitions, points, cautious=cautious)[0]
-
-
-def straightest(transitions: Transitions, points: int, *, cautious: bool) -> tuple[list[Segment], int]:
-    """Likewise, and how often a thread is stopped in it that has more to do.
+    """An equivalent order of the transitions of a run, as segments.
 
     Args:
         points: of the run.
@@ -30,10 +25,9 @@ def straightest(transitions: Transitions, points: int, *, cautious: bool) -> tup
     for point in range(1, points + 1):
         if point in transitions.owners:
             of_thread.setdefault(transitions.owners[point], []).append(point)
-    orders = (_order(of_thread, races, first) for first in of_thread)
-    judged = ((*_switches(order, transitions), order) for order in orders)
-    _, stopped, best = min(judged, key=lambda each: each[:2], default=(0, 0, []))
-    return merged((transitions.owners[point], int(point in transitions.steps)) for point in best), stopped
+    orders = [_order(of_thread, races, first) for first in of_thread]
+    best = min(orders, key=lambda order: _switches(order, transitions), default=[])
+    return merged((transitions.owners[point], int(point in transitions.steps)) for point in best)
 
 
 def _order(of_thread: dict[int, list[int]], races: Races, thread: int) -> list[int]:
