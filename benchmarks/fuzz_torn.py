@@ -21,10 +21,11 @@ from typing import Any
 sys.path.append(str(Path(__file__).parents[1]))
 
 from pytest_gilcheck import gilcheck
-from pytest_gilcheck.engine.bytecode.c_operations import READINGS, UPDATINGS, Effect, Updating
+from pytest_gilcheck.engine.bytecode.c_operations import READINGS, Effect
 from tests.quality.corpus import CASES
 from tests.quality.pairs.declare import load
 from tests.quality.torn_rows import row_of
+from tests.quality.updatings import UPDATINGS, Updating
 
 SCHEDULES, OF_TWIN = 150, 200  # of a row, and of a fixed twin: no figure depends on the machine
 WORDS = ("holds", "violated", "inconclusive")

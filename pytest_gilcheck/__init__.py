@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .core.verdict import ClaimViolated, Inconclusive, Verdict
     from .core.version import __version__ as __version__
     from .engine.bytecode.shared import shared
-    from .fuzz.check import ReplayDiverged
+    from .fuzz.replay import ReplayDiverged
     from .fuzz.result import FuzzResult, Kind
     from .injection.result import InjectionResult
     from .interrupt.result import InterruptResult
@@ -79,7 +79,7 @@ _HOMES = {
     "Kind": "fuzz.result",
     "LatencyResult": "latency.result",
     "LinearizableResult": "linear.result",
-    "ReplayDiverged": "fuzz.check",
+    "ReplayDiverged": "fuzz.replay",
     "ScalingResult": "scaling.result",
     "SignalOutcome": "interrupt.trial",
     "TeamHung": "core.team",

@@ -298,13 +298,13 @@ def test_every_public_name_exists():
 
 ENGINE_PARTS = ("schedule", "program", "bytecode", "running", "outcome", "execution", "session", "summary", "touched")
 SEARCH_ROOMS = (
-    "segments", "bound", "plan", "ledger", "orders", "frontier", "sampling", "reordered", "races", "straighten", "focus",
+    "segments", "bound", "plan", "ledger", "orders", "frontier", "sampling", "races", "focus",
     "reordering", "explorer", "harness", "hang_watch", "here", "forks", "outcome", "reduction", "strategy", "failing_orders",
     "conflicts", "enumeration", "samples", "minimise", "replays", "today", "search", "first_runs",
 )  # fmt: skip
 FUZZ_PARTS = (
     "draws", "explaining", "result", "stress", "sensitivity", "after_failure", "failing", "shared_values", "determinism", "reasons",
-    "check", "crashing", "forked", "isolated", "entry",
+    "replay", "check", "crashing", "forked", "isolated", "entry",
 )  # fmt: skip
 
 

@@ -34,7 +34,7 @@ MUTANTS = (
     ),
     Mutant(
         "replay-diverged-place",
-        "fuzz/check.py",
+        "fuzz/replay.py",
         "        if checksum(anchor) != expected:\n",
         "        if not anchor:\n",
         "a replay that switches at another line than the token's is reported as the same failure",

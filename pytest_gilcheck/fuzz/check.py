@@ -10,22 +10,20 @@ from typing import Any
 
 from ..core.classes import name_of_callable
 from ..core.clocks import monotonic
-from ..core.errors import BadValue, ErrorWithCode
+from ..core.errors import BadValue
 from ..core.interpreter import Interpreter, build
 from ..core.origin import ours, under_test
 from ..core.own_builtins import TAKE_BACK
 from ..core.signatures import is_of_kind, takes
 from ..core.source import came_through, place
 from ..core.verdict import Verdict
-from ..engine.outcome import NotExplorable, SequentialFailure, StartsNoThread, Symptom
+from ..engine.outcome import NotExplorable, SequentialFailure, StartsNoThread
 from ..engine.program import Program, RunOutput, describe_error
 from ..engine.running.events import MonitoringConflict, check_alone
 from ..engine.running.journal import Journal
-from ..engine.running.policy import Planned
 from ..engine.running.record import ScheduleRun
 from ..engine.running.undermined import no_room
 from ..engine.running.virtual_time import BOUND
-from ..engine.schedule import Choice, Schedule, Token, checksum
 from ..search.explorer import Explorer
 from ..search.harness import explorer_for
 from ..search.ledger import OF_FIRST_RUN, Ledger
@@ -33,14 +31,14 @@ from ..search.plan import EXHAUSTIVE, GIL_POINTS, STRESS, FuzzPlan
 from .determinism import differing_steps
 from .draws import search_all_draws
 from .explaining.explain import explain
-from .failing import Left, StateLeft, Unrepeatable, violated
+from .failing import LASTING, Left, StateLeft, Unrepeatable, violated
 from .reasons import changed_by_a_run, expected_errors, few, one_step, too_dear, unfinished
-from .result import FuzzResult, Kind, NoClaim
+from .replay import replayed
+from .result import FuzzResult, NoClaim
 from .sensitivity import without_each_lock
 from .shared_values import FirstRun
 from .stress.check import stressed
 
-_LASTING = (Symptom.EXCEPTION, Symptom.INVARIANT)  # what state of the process can lead to that is not made by setup
 _CALLS_PROGRAM = frozenset({Program.fresh_state.__code__, Program.check_invariant.__code__, Explorer._torn_down.__code__})
 _OR_STRESS = "hold one lock around them, or run the check with mode='stress' on a free-threaded build"
 
@@ -235,7 +233,7 @@ def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult) -> FuzzR
     if plan.replay is not None:
         if difference:
             return template.without_claim(NoClaim.NOT_DETERMINISTIC, f"{difference}; so no replay is possible")
-        return _replayed(explorer, plan.replay, template)
+        return replayed(explorer, plan.replay, template)
     differs = bool(first_run.alone_found or explorer.first_alone)
     # If the first run can be searched in forks, the rest of the budget is for it.
     forks = explorer.engine.journal is not None and plan.schedules is None and not explorer.unreported
@@ -303,7 +301,7 @@ def _searched(
         template, coverage=str(drawn), samples=searched.sampled + drawn.sampled, conflicts_left=searched.conflicts_left
     )
     if searched.failure is not None:
-        if searched.failure.symptom in _LASTING and (failure := explorer.fails_now()) is not None:
+        if searched.failure.symptom in LASTING and (failure := explorer.fails_now()) is not None:
             if explorer.engine.journal is not None:
                 raise StateLeft(searched.failure, failure)
             return not_repeatable(explorer.program, template, failure.error or AssertionError(failure.message))
@@ -332,75 +330,3 @@ def _searched(
     library = "" if searched.settled else one_step(tuple(explorer.events.one_step), tuple(explorer.events.imported))
     reason = f"{where}{drawn}{part}{time}: no failure{library}"
     return replace(template, conclusion=Verdict.HOLDS, reason=reason, bound=searched.bound)
-
-
-class ReplayDiverged(ErrorWithCode, AssertionError):
-    """A replay did not follow its token: the visible steps differ from those of the run that the token describes."""
-
-    finding = ("fuzz", "diverged")
-
-
-def check_program(token: Token, program: Program) -> None:
-    """Whether a token is one of this program.
-
-    Raises:
-        ReplayDiverged: it is of another one.
-    """
-    if token.threads != len(program.threads) or token.program != program.checksum:
-        raise ReplayDiverged(f"the token is of another program than {program.name}: its threads have other names")
-
-
-def check_followed(token: Token, unused: Choice | None, schedule: Schedule, anchors: Sequence[str], points: int | None) -> None:
-    """Whether a run went where its token says.
-
-    Args:
-        unused: the first choice that the run could not make.
-        schedule, anchors: of the run.
-        points: of a run that did not fail; None if it failed.
-
-    Raises:
-        ReplayDiverged: it did not.
-    """
-    if unused is not None:
-        raise ReplayDiverged(f"the run cannot switch at point {unused.point} as the token does: its visible steps differ")
-    for choice, expected, anchor in zip(schedule.choices, token.anchors, anchors, strict=False):
-        if checksum(anchor) != expected:
-            raise ReplayDiverged(f"at point {choice.point} the run is at {anchor.strip()!r}, and the token's run was elsewhere")
-    if points not in (None, token.points):
-        raise ReplayDiverged(f"the run has {points} points, and the token's run had {token.points}")
-
-
-def does_not_fail(token: Token) -> str:
-    """The reason of a replay that holds."""
-    return f"the replayed schedule ({token.schedule}) does not fail any more"
-
-
-def _replayed(explorer: Explorer, token: Token, template: FuzzResult) -> FuzzResult:
-    """Follow a token.
-
-    Raises:
-        ReplayDiverged: the run does not go where the token says.
-    """
-    check_program(token, explorer.program)
-    explorer.learn(token.learnt)
-    policy = Planned(token.schedule)
-    run, failure = explorer.once(policy)
-    check_followed(token, policy.unused, run.schedule, run.anchors, run.points if failure is None else None)
-    template = replace(template, coverage="one schedule, replayed")
-    if failure is None:
-        return replace(template, conclusion=Verdict.HOLDS, reason=does_not_fail(token))
-    if explorer.engine.journal is not None and failure.symptom in _LASTING and (now := explorer.fails_now()) is not None:
-        raise StateLeft(failure, now)
-    explanation, _ = explain(explorer, failure)
-    return replace(
-        template,
-        conclusion=Verdict.VIOLATED,
-        reason=f"{failure.symptom}: {failure.message}; replayed",
-        kind=Kind.GIL_MASKED if run.masked else Kind.BREAKS_TODAY,
-        symptom=str(failure.symptom),
-        token=str(token),
-        preemptions=run.schedule.preemptions,
-        story=explanation.text,
-        rows=explanation.rows,
-        places=explanation.places,
-    )

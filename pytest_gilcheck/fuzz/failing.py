@@ -26,6 +26,8 @@ from .after_failure import classified, slept_instead, smaller, with_fewer
 from .explaining.explain import explain
 from .result import FuzzResult, NoClaim
 
+LASTING = (Symptom.EXCEPTION, Symptom.INVARIANT)  # what state of the process can lead to that is not made by setup
+
 
 class StateLeft(Exception):
     """A run has broken the program and left its process in another state, so that nothing more can be found out here.

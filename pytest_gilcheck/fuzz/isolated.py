@@ -39,11 +39,12 @@ from ..search.harness import run_limit
 from ..search.ledger import Ledger
 from ..search.plan import STRESS, FuzzPlan
 from . import forked
-from .check import ReplayDiverged, fuzz, not_repeatable, undecided
+from .check import fuzz, not_repeatable, undecided
 from .crashing import first_run
 from .crashing.crash import Dead, crashed, dead_of, seen_in
 from .crashing.left_behind import left_behind
 from .failing import Left, StateLeft, Unrepeatable
+from .replay import ReplayDiverged
 from .result import FuzzResult
 
 _WHERE = {

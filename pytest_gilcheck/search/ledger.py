@@ -18,7 +18,7 @@ from typing import NamedTuple, TypeVar
 from ..core.clocks import monotonic
 
 Number = TypeVar("Number", int, float)
-UNITS = ("share", "times", "schedules", "runs", "points", "preemptions", "threads", "orders", "pairs", "draws", "probability")
+UNITS = ("share", "times", "schedules", "runs", "points", "preemptions", "threads", "orders", "draws", "probability")
 
 
 class Entry(NamedTuple):
@@ -93,8 +93,8 @@ ENUMERATING = _entry(
 )
 CLASSIFYING = _entry("CLASSIFYING", 0.5, "share", "of the budget: whether it breaks today decides how urgent it is")
 LIKELY_TODAY = _entry("LIKELY_TODAY", 8, "schedules", "that fail if any does: the failing one with its switches moved a little")
-EXPLAINING = _entry("EXPLAINING", 0.15, "share", "of the budget, beside the first runs: most pairs that decide come first")
-FIRST_TRIALS = _entry("FIRST_TRIALS", 2, "runs", "to explain a failure, always: the schedule itself, and its segments")
+EXPLAINING = _entry("EXPLAINING", 0.15, "share", "of the budget, beside the first runs: the nearest schedules come first")
+FIRST_TRIALS = _entry("FIRST_TRIALS", 2, "runs", "to explain a failure, always: the schedule itself, and a near one")
 FEWEST_TO_CLASSIFY = _entry(
     "FEWEST_TO_CLASSIFY", 20, "schedules", "with a GIL that pass, and no likely conflict left: it is masked"
 )
@@ -109,13 +109,10 @@ MOST_REORDERED = _entry("MOST_REORDERED", 200, "runs", "with other orders of the
 ORDERS_OF_CUTS = _entry("ORDERS_OF_CUTS", 60, "orders", "of the same cuts; of more, some are drawn")
 
 # What decides that a run fails.
-MOST_TURNED = _entry("MOST_TURNED", 16, "runs", "with a pair of accesses turned round")
-MOST_PAIRS = _entry("MOST_PAIRS", 60, "pairs", "that are looked at, those of the rarest conflicts first")
-MOST_MOVED = _entry("MOST_MOVED", 200_000, "points", "of the orders that are looked at")
-MOST_ORDERED = _entry("MOST_ORDERED", 20_000, "points", "of those for which it is found out how few switches they need")
-NEAREST_USES = _entry("NEAREST_USES", 3, "points", "at which a thread uses a name, before an access of another thread")
 MOST_USES = _entry("MOST_USES", 20, "points", "at which a thread uses a name, that are looked at for each further one")
-FARTHEST = _entry("FARTHEST", 3, "points", "by which a preemption is moved to find a schedule that passes")
+FARTHEST = _entry(
+    "FARTHEST", 5, "points", "by which a preemption is moved to find a schedule that passes: out of a short section of a lock"
+)
 
 
 class Account:

@@ -58,16 +58,13 @@ class _LockUses:
 class Races:
     """What the transitions of a run have to do with each other.
 
-    Args:
-        cautious: whether a transition of which it is not known what it touches is ordered with all that touch anything.
-
     Attributes:
         races: in order of their second transitions.
         contended: each release of a lock and the acquisition by another thread that follows it.
         first_touch: by thread, its first transition that touches anything.
     """
 
-    def __init__(self, transitions: Transitions, points: int, *, cautious: bool = False) -> None:
+    def __init__(self, transitions: Transitions, points: int) -> None:
         self._transitions = transitions
         self._owners = transitions.owners
         self._clocks: dict[int, dict[int, int]] = {}  # by point, after the transition
@@ -85,17 +82,15 @@ class Races:
         self._shared = _shared(transitions)
         self._uses = Counter[tuple[int, Any]](part[:2] for parts in self._shared.values() for part in parts)
         now: dict[int, dict[int, int]] = {}
-        barrier: dict[int, int] = {}  # what comes before all that touches anything from here on
         for point in range(1, points + 1):
             thread = self._owners.get(point)
             if thread is None:
                 continue
             self._of_thread.setdefault(thread, []).append(point)
-            touches = point in transitions.parts or point in transitions.not_known
-            if touches:
+            if point in transitions.parts or point in transitions.not_known:
                 self.first_touch.setdefault(thread, point)
             self._before[point] = self._so_far = before = now.get(thread, {})
-            if not cautious and point not in self._shared:  # nothing that a transition of another thread has to do with
+            if point not in self._shared:  # nothing that a transition of another thread has to do with
                 continue
             if held := self._holding.get(thread):
                 self._held[point] = frozenset(held)
@@ -104,12 +99,6 @@ class Races:
                 for other in self._conflicting(part, point, thread):
                     if self._owners[other] != thread:  # all that comes before its own is in its clock
                         _merge(after, self._clocks[other])
-            if cautious and touches:
-                _merge(after, barrier)
-                if point in transitions.not_known:
-                    for clock in now.values():
-                        _merge(after, clock)
-                    barrier = {**after, thread: point}
             after[thread] = point
             now[thread] = self._clocks[point] = after
 
@@ -243,11 +232,6 @@ class Races:
                     thread = self._owners[point]
                     seen[thread] = min(point, seen.get(thread, point))
         return seen
-
-    def needs(self, point: int) -> dict[int, int]:
-        """By thread, the last transition that comes before this one, or is it."""
-        clock = self._clocks.get(point)
-        return {**self._before[point], self._owners[point]: point} if clock is None else clock
 
     def before_second(self, race: Race) -> list[int]:
         """The threads that do something after the first transition that the second one needs, and the thread of the second."""

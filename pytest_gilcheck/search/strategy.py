@@ -19,7 +19,6 @@ from ..engine.running.engine import Engine
 from ..engine.running.policy import Planned, Policy, SequentialOrder
 from ..engine.running.record import Observer
 from ..engine.schedule import Schedule
-from ..engine.touched.trace import Trace
 from .explorer import Explorer
 from .here import Here
 from .ledger import FEWEST, Account
@@ -38,7 +37,6 @@ class Proposal(NamedTuple):
         counts: whether it is one of the schedules of the search, and not one of them once more.
         gil_only: whether the policy is asked only where a build with a GIL can switch.
         order: the sequential order that it is; None for any other run.
-        trace: records what the run touches.
         turned: of a reduction, in the place of all these; its run is a `RunSummary`.
         observer: called before every visible step.
     """
@@ -49,7 +47,6 @@ class Proposal(NamedTuple):
     counts: bool = True
     gil_only: bool = False
     order: Order | None = None
-    trace: Trace | None = None
     turned: Proposed | None = None
     observer: Observer | None = None
 
@@ -60,11 +57,10 @@ def following(
     recording: bool = False,
     measuring: bool = False,
     counts: bool = True,
-    trace: Trace | None = None,
     observer: Observer | None = None,
 ) -> Proposal:
     """To follow a schedule, as far as the run allows it."""
-    return Proposal(Planned(schedule), recording, measuring, counts, trace=trace, observer=observer)
+    return Proposal(Planned(schedule), recording, measuring, counts, observer=observer)
 
 
 def in_order(order: Sequence[int], *, counts: bool = True) -> Proposal:
@@ -175,8 +171,6 @@ class InThisProcess:
         with ExitStack() as stack:
             if proposal.gil_only:
                 stack.enter_context(_gil_only(engine))
-            if proposal.trace is not None:
-                stack.enter_context(proposal.trace)
             if proposal.observer is not None:
                 stack.enter_context(observed(engine, proposal.observer))
             return Ran(*explorer.once(proposal.policy, recording=proposal.recording, measuring=proposal.measuring))
@@ -216,7 +210,7 @@ class Driver:
         try:
             while (proposal := strategy.propose()) is not None:
                 self.account.ran += proposal.counts
-                if proposal.trace is not None or (proposal.turned is not None and proposal.turned.want.touched):
+                if proposal.turned is not None and proposal.turned.want.touched:
                     self.account.recorded()
                 strategy.saw(*self.executor.run(proposal))
         finally:

@@ -77,11 +77,6 @@ def test_what_stores_a_name_has_one():
     assert stores == {name for name in named & set(OWN) if name.startswith(("STORE_", "DELETE_"))}
 
 
-def test_what_may_run_code_is_what_asks_an_object_or_lets_one_end():
-    assert all(INSTRUCTIONS[name].runs_code for name in ("CALL", "BINARY_OP", "STORE_ATTR", "FOR_ITER", "POP_TOP", "STORE_FAST"))
-    assert not any(INSTRUCTIONS[name].runs_code for name in ("LOAD_FAST", "LOAD_CONST", "LOAD_DEREF", "SWAP", "RESUME"))
-
-
 def test_an_instruction_without_a_row_is_a_step():
     operation = Operation("INSTRUCTION_OF_A_LATER_VERSION", 0, None, (), wrong.__code__, Visibility().names)
     assert touched(operation, ends_matter=False) == "read []"

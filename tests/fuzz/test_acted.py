@@ -32,7 +32,8 @@ def test_the_pair_is_what_a_thread_has_learnt_and_what_made_that_untrue(shape, c
     assert where.startswith(shape.__name__)
     assert there.startswith(shape.__name__)
     assert first != second
-    assert re.search(rf"-- {first} is preempted: {second} runs --", result.story), "it acts on it after that"
+    if shape is not acted.ByExceptionBehindLocks:  # whose section of the lock is longer than a preemption is moved
+        assert re.search(rf"-- {first} is preempted: {second} runs --", result.story), "it acts on it after that"
 
 
 @pytest.mark.parametrize("shape", one_in(3, [shape for shape, *_ in SHAPES]))

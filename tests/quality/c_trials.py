@@ -1,6 +1,8 @@
 """Tries operations of the table for real, in threads that really run at once: a process of its own, because some of them crash.
 
-    python c_trials.py SECONDS INDEX...      tries these of `ALL`, each for so long, and prints a line of JSON before and after each
+    python -m tests.quality.c_trials SECONDS INDEX...
+
+It tries these of `ALL`, each for so long, and prints a line of JSON before and after each.
 
 A reading is tried against a thread that changes the container; whatever the container is after a change gives a legal outcome, and
 no other outcome is legal. An operation that is known to be broken is left at the first that is not.
@@ -13,7 +15,9 @@ import threading
 from collections import Counter
 from time import monotonic
 
-from pytest_gilcheck.engine.bytecode.c_operations import CONTAINERS, READINGS, UPDATINGS, Effect, Updating
+from pytest_gilcheck.engine.bytecode.c_operations import CONTAINERS, READINGS, Effect
+
+from .updatings import UPDATINGS, Updating
 
 ALL = (*READINGS, *UPDATINGS)
 NAMESPACE = """

@@ -8,6 +8,7 @@ on two cores that others used as well, the worst showed 84%, the median 98%. Wha
 import json
 import subprocess
 import sys
+from pathlib import Path
 from time import monotonic
 
 import pytest
@@ -18,6 +19,7 @@ from pytest_gilcheck.engine.bytecode.c_operations import Effect
 
 from . import c_trials
 
+ROOT = Path(__file__).parents[2]
 SECONDS = 0.08  # for each operation
 PATIENCE = 60.0  # for the start of processes, and a busy machine
 MOST = 0.3  # of the operations that are not atomic show it
@@ -34,8 +36,8 @@ def tried(effects, sample=1):
     found = {}
     while left:
         limit = monotonic() + PATIENCE + 2 * SECONDS * len(left)
-        command = [sys.executable, c_trials.__file__, str(SECONDS), *map(str, left)]
-        child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        command = [sys.executable, "-m", c_trials.__name__, str(SECONDS), *map(str, left)]
+        child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
         try:
             output, errors = child.communicate(timeout=limit - monotonic())
             ended = f"ended with {child.returncode}: {errors[-500:]}"

@@ -7,10 +7,11 @@ By default one in many; with ``-m slow`` all of them. `benchmarks/fuzz_torn.py` 
 import pytest
 
 from pytest_gilcheck import gilcheck
-from pytest_gilcheck.engine.bytecode.c_operations import READINGS, UPDATINGS, Effect
+from pytest_gilcheck.engine.bytecode.c_operations import READINGS, Effect
 
 from ..slow import one_in
 from .torn_rows import row_of
+from .updatings import UPDATINGS
 
 SCHEDULES = 150
 ALL = (*READINGS, *UPDATINGS)

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 from unittest import mock
 
-from pytest_gilcheck.engine.bytecode.c_operations import CONTAINERS, Reading, Updating
+from pytest_gilcheck.engine.bytecode.c_operations import CONTAINERS, Reading
 
 from . import c_trials
+from .updatings import Updating
 
 SMALL = {"BEFORE": [9, 1, 2, 0], "AFTER": [0, 2, 1, 9], "KEYS": [10, 11, 12, 9]}  # a search goes through each element
 

@@ -60,11 +60,6 @@ class InstructionRow(NamedTuple):
         """Whether it stores or deletes a name: an attribute, a global or a cell."""
         return self.access.startswith("write ") and self.access.endswith("{}")
 
-    @property
-    def runs_code(self) -> bool:
-        """Whether it may run other code: that of a method, an operator, a descriptor or a finalizer."""
-        return self.drops or (self.unless != "always" and not self.access.endswith((" cell {}", "read global {}")))
-
 
 INSTRUCTIONS: dict[str, InstructionRow] = {}
 

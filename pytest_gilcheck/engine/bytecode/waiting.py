@@ -6,8 +6,7 @@ acquired, so whoever records a run asks `behind_a_lock` at that moment. A few me
 without one: their calls touch the state (`touched_by_call`).
 
 All this holds for exactly these classes, for their functions as they were when this was imported, and for conditions on locks of
-ours. A condition calls code under test in `wait_for`; the library's code that follows acquires a lock before it touches anything,
-but the truth of what that has answered (`predicate_of`).
+ours. A condition calls code under test in `wait_for`; the library's code that follows acquires a lock before it touches anything.
 
 To start a thread touches that thread, and not what it is given: its own steps say what it does with it. Without this, two threads
 that each start one would meet at what both of these lead to, such as `sys.stderr`.
@@ -42,7 +41,6 @@ _FIRST_LOCKS = frozenset(  # these acquire their lock before they touch anything
 _READING = frozenset({"is_set"})
 _NOT_FOLLOWED = frozenset({"__init__", "__repr__", "_at_fork_reinit", "__class_getitem__", "isSet", "notifyAll"})
 _LOCKS = ("Lock", "RLock")
-_TIMEOUTS = (int, float, type(None))
 
 
 def _functions() -> dict[CodeType, str]:
@@ -74,18 +72,6 @@ def touched_by_call(function: FunctionType, arguments: list[Any]) -> Touches:
     if name in _READING:
         return of_state([(owner, "_flag", False)], inner=True)
     return of_state(state, inner=True)
-
-
-def predicate_of(function: FunctionType, arguments: list[Any]) -> Any:
-    """What a call of such a method calls, to go on with the truth of its answer; None if nothing."""
-    if _CODES.get(function.__code__) != "wait_for":
-        return None
-    return next((each for each in arguments[1:] if type(each) not in _TIMEOUTS), None)  # keywords come in any order
-
-
-def entered(kind: type) -> bool:
-    """Whether a with statement of such an object acquires a lock before it touches anything."""
-    return kind in _STATE and kind.__enter__.__code__ in _CODES  # type: ignore[attr-defined]
 
 
 def behind_a_lock(frame: FrameType | None, under_test: UnderTest) -> Touches:

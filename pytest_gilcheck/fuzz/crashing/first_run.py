@@ -40,8 +40,8 @@ from ...search.here import outcome_of
 from ...search.ledger import FEWEST, Ledger
 from ...search.orders import Order, further_orders, orders_of
 from ...search.plan import GIL_POINTS, FuzzPlan
-from ..check import check_followed, check_program, does_not_fail
 from ..failing import Left
+from ..replay import check_followed, check_program, does_not_fail
 from ..result import FuzzResult
 from .examination import Broken, Learnt
 from .own_process import ApartExamination, recorded

@@ -1,87 +1,75 @@
-"""Finds out which pair of conflicting accesses of a failing run decides that it fails.
+"""Finds out which pairs of conflicting accesses decide that a run fails: those that a near schedule which passes has turned round.
 
-A pair decides if the same schedule passes with it turned round, and with nothing else that may matter (`trials`).
-
-Where no pair decides, or the schedule cannot be turned so (it has delays of a clock), the nearest schedules that pass tell which
-pairs differ: those with one preemption earlier, later, or left out.
+Near schedules have one preemption earlier, later, or left out. Of several pairs the one is named of which the first access learns
+what the second one makes untrue; then code under test comes before the test's own, and a thread that goes on to touch the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from ...engine.outcome import Failure
 from ...engine.running.policy import Planned
-from ...engine.schedule import CLOCK, Choice, Schedule
-from ...engine.touched.trace import Trace
+from ...engine.running.record import ScheduleRun
+from ...engine.schedule import Choice, Schedule
 from ...search.explorer import Explorer
 from ...search.ledger import FARTHEST
+from ...search.strategy import observed
 from .pairs import Pair, turned_round
-from .recorder import RecordedStep
-from .trials import Trials, rank, watched
+from .recorder import RecordedStep, Recorder
 
 
-@dataclass(frozen=True)
-class Deciding:
-    """What decides that a run fails.
-
-    Attributes:
-        pair: the pair that does; None if none does alone.
-        differing: the pairs that a schedule that passes has in the opposite order, without that.
-    """
-
-    pair: Pair | None
-    differing: tuple[Pair, ...] = ()
+def watched(explorer: Explorer, schedule: Schedule) -> tuple[list[RecordedStep], ScheduleRun, Failure | None]:
+    """The steps of the run of a schedule, the run, and how it fails."""
+    recorder = Recorder(explorer.engine.takes_part)
+    with observed(explorer.engine, recorder):
+        run, failure = explorer.once(Planned(schedule))
+    recorder.settle()
+    return recorder.steps, run, failure
 
 
-def deciding(
-    explorer: Explorer, failure: Failure, steps: Sequence[RecordedStep], trace: Trace, over: Callable[[], bool]
-) -> Deciding | None:
-    """What decides that this run fails; None if no schedule that passes is known, or nothing is known that differs in it."""
-    trials = Trials(explorer, failure, steps, trace, over)
-    if all(choice.thread < CLOCK for choice in failure.schedule.choices) and (found := trials.deciding()) is not None:
-        return Deciding(*found)
-    listed = _listed(steps, [pairs for turned, pairs in trials.passed if not turned.unknown], trials)
-    return Deciding(None, listed) if len(listed) > 1 else _neighbouring(explorer, failure, steps, over, trials)
-
-
-def _listed(steps: Sequence[RecordedStep], passing: Sequence[Sequence[Pair]], trials: Trials) -> tuple[Pair, ...]:
-    """The fewest pairs that a schedule that passes has in the opposite order, and that may matter: one for each thing that they
-    touch; empty if none is known to pass."""
-    found: list[list[Pair]] = []
-    for pairs in passing:
-        told: list[Pair] = []
-        for pair in sorted(pairs, key=lambda pair: rank(steps, pair)):
-            if not trials.of_no_effect(pair) and not any(pair.same_place(other) for other in told):
-                told.append(pair)
-        if told:
-            found.append(told)
-    fewest = min(found, key=len, default=[])
-    return tuple(fewest)
-
-
-def _neighbouring(
-    explorer: Explorer, failure: Failure, steps: Sequence[RecordedStep], over: Callable[[], bool], trials: Trials
-) -> Deciding | None:
-    """What differs between this run and a near schedule that passes.
+def deciding(explorer: Explorer, failure: Failure, steps: Sequence[RecordedStep], over: Callable[[], bool]) -> tuple[Pair, ...]:
+    """The pairs that a near schedule which passes has in the opposite order, and of which nothing tells one from the others; empty
+    if none is known.
 
     If one passes that has no known pair in another order, something unknown decides: then only a read that is made stale is told.
     """
     choices = failure.schedule.choices
     for position in reversed([index for index, choice in enumerate(choices) if not choice.forced]):
         passing = _passing_neighbours(explorer, steps, choices, position, over)
-        known = [pairs for pairs in passing if any(rank(steps, pair)[0] == 0 for pair in pairs) or (pairs and all(passing))]
-        if found := _listed(steps, known, trials):
-            return Deciding(None, found) if len(found) > 1 else Deciding(found[0])
-    return None
+        known = [pairs for pairs in passing if any(_rank(steps, pair)[0] == 0 for pair in pairs) or (pairs and all(passing))]
+        if found := min((_told(steps, pairs) for pairs in known), key=lambda told: (_rank(steps, told[0]), len(told)), default=[]):
+            return tuple(found)
+    return ()
+
+
+def _told(steps: Sequence[RecordedStep], pairs: Sequence[Pair]) -> list[Pair]:
+    """Of these pairs, the best ones, one for each thing that they touch."""
+    told: list[Pair] = []
+    for pair in sorted(pairs, key=lambda pair: _rank(steps, pair)):
+        if told and _rank(steps, pair) > _rank(steps, told[0]):
+            break
+        if not any(pair.same_place(other) for other in told):
+            told.append(pair)
+    return told
+
+
+def _rank(steps: Sequence[RecordedStep], pair: Pair) -> tuple[int, int, bool]:
+    """By what pairs are sorted: those first that make stale what the first thread has read; then those of which it learns what its
+    call does; then all others. Of each, those in code under test come before the test's own, and then those after which the first
+    thread touches the same again: it goes on with what the second one has made untrue."""
+    first, second = steps[pair.first], steps[pair.second]
+    learns = 0 if not first.changes(pair.where) else 1 if first.learns else 2
+    holder = pair.where[0]
+    acts = any(step.thread == first.thread and any(held == holder for held, _ in step.touched) for step in steps[pair.second + 1 :])
+    return learns, first.own + second.own, not acts
 
 
 def _passing_neighbours(
     explorer: Explorer, steps: Sequence[RecordedStep], choices: tuple[Choice, ...], position: int, over: Callable[[], bool]
 ) -> list[list[Pair]]:
-    """What has another order in each of the nearest schedules that do not fail: those in which one preemption comes earlier or
-    later, nearest first, and the one without it.
+    """What has another order in each of the near schedules that do not fail: those in which one preemption comes earlier or later,
+    nearest first, and the one without it.
 
     A schedule that passes only as long as the preemption is at one point may hide the failure by another race, such as an update of
     the test's own counter that is lost. It counts only if there are none that pass from there on.
@@ -96,9 +84,10 @@ def _passing_neighbours(
     lasting: list[tuple[int, list[Pair]]] = []
     passing_at_once: list[tuple[int, list[Pair]]] = []
     for results in ran.values():
-        first = next((index for index, pairs in enumerate(results) if pairs is not None), len(results))
-        if first < len(results) and (pairs := results[first]) is not None:
-            (lasting if None not in results[first:] else passing_at_once).append((first, pairs))
+        last = len(results) - next((index for index, pairs in enumerate(reversed(results)) if pairs is None), len(results))
+        for index, pairs in enumerate(results):
+            if pairs is not None:
+                (lasting if index >= last else passing_at_once).append((index, pairs))
     if not over() and (pairs := _passing(explorer, steps, Schedule((*before, *after)))) is not None:
         lasting.append((FARTHEST, pairs))
     return [pairs for _, pairs in sorted(lasting or passing_at_once, key=lambda each: each[0])]
@@ -106,5 +95,5 @@ def _passing_neighbours(
 
 def _passing(explorer: Explorer, steps: Sequence[RecordedStep], schedule: Schedule) -> list[Pair] | None:
     """What has another order in the run of a schedule; None if it fails."""
-    other, _, broken = watched(explorer, Planned(schedule))
+    other, _, broken = watched(explorer, schedule)
     return turned_round(steps, other) if broken is None else None

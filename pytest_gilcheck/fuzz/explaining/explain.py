@@ -6,15 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ...engine.outcome import Failure
-from ...engine.running.policy import Planned
 from ...engine.running.record import BlockedThread
-from ...engine.touched.trace import Trace
 from ...search.explorer import Explorer
-from .deciding import Deciding, deciding
+from .deciding import deciding, watched
 from .pairs import Pair
 from .recorder import RecordedStep
 from .rows import SourceRow, SwitchRow, columns_of, rows_of
-from .trials import watched
 
 _MOST_LISTED = 4  # pairs, of those that differ
 
@@ -38,9 +35,8 @@ def explain(explorer: Explorer, failure: Failure, *, over: Callable[[], bool] = 
     Args:
         over: whether no more runs than that one are to be made.
     """
-    trace = Trace(explorer.engine)
     explorer.program.output.drop()
-    steps, run, again = watched(explorer, Planned(failure.schedule), trace)
+    steps, run, again = watched(explorer, failure.schedule)
     explorer.program.output.keep()
     again = again or failure
     lines = []
@@ -49,28 +45,25 @@ def explain(explorer: Explorer, failure: Failure, *, over: Callable[[], bool] = 
     rows = rows_of(steps, run)
     lines += columns_of(rows, max([len(explorer.program.threads), *(step.thread + 1 for step in steps)]))
     waits = run.stuck and not failure.schedule.preemptions  # the table says more: a pair tells who came first, and no more
-    if not waits and (found := deciding(explorer, failure, steps, trace, over)) is not None:
-        lines += _decided(steps, found)
-        pairs = (found.pair,) if found.pair is not None else found.differing[:1]
-        places = [(steps[index].file, steps[index].line) for pair in pairs for index in (pair.first, pair.second)]
+    if not waits and (pairs := deciding(explorer, failure, steps, over)):
+        lines += _decided(steps, pairs)
+        places = [(steps[index].file, steps[index].line) for index in (pairs[0].first, pairs[0].second)]
     else:
         places = [entry.spot for entry in run.blocked if run.stuck and entry.spot[0]]
     return Explanation("\n".join(lines), tuple(rows), tuple(sorted(set(places)))), again
 
 
-def _decided(steps: Sequence[RecordedStep], found: Deciding) -> list[str]:
+def _decided(steps: Sequence[RecordedStep], pairs: Sequence[Pair]) -> list[str]:
     """Which pair decides, in words; or that none does alone, and which ones differ."""
-    differing = found.differing
-    if found.pair is not None:
-        first, second = _in_words(steps, found.pair)
-        others = f" and {len(differing)} other pair{'s' * (len(differing) > 1)}" if differing else ""
-        passes = f"; a neighbouring schedule that passes has them{others} in the opposite order"
+    if len(pairs) == 1:
+        first, second = _in_words(steps, pairs[0])
+        passes = "; a neighbouring schedule that passes has them in the opposite order"
         return [f"  decided by  {first}", f"       before {second}{passes}"]
     lines = ["  decided by  no pair alone; a neighbouring schedule that passes has these in the opposite order:"]
-    for pair in differing[:_MOST_LISTED]:
+    for pair in pairs[:_MOST_LISTED]:
         first, second = _in_words(steps, pair)
         lines += [f"              {first}", f"       before {second}"]
-    left = len(differing) - _MOST_LISTED
+    left = len(pairs) - _MOST_LISTED
     return [*lines, f"              and {left} other pair{'s' * (left > 1)}"] if left > 0 else lines
 
 

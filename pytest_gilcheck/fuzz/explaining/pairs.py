@@ -27,9 +27,9 @@ class Pair(NamedTuple):
         return holder == held and (name == part or ALL in (name, part))
 
 
-def conflicting(steps: Sequence[RecordedStep], most_uses: int = MOST_USES) -> Iterator[Pair]:
+def conflicting(steps: Sequence[RecordedStep]) -> Iterator[Pair]:
     """The pairs of a run, in order of their second steps."""
-    users: _Users = defaultdict(lambda: defaultdict(lambda: deque(maxlen=most_uses)))
+    users: _Users = defaultdict(lambda: defaultdict(lambda: deque(maxlen=MOST_USES)))
     for later, second in enumerate(steps):
         for earlier in sorted(_uses_before(users, second)):
             if (where := steps[earlier].conflict(second)) is not None:
