@@ -38,7 +38,7 @@ from .reasons import changed_by_a_run, expected_errors, few, one_step, too_dear,
 from .result import FuzzResult, Kind, NoClaim
 from .sensitivity import without_each_lock
 from .shared_values import FirstRun
-from .stress.check import stressed
+from .stressed import stressed
 
 _LASTING = (Symptom.EXCEPTION, Symptom.INVARIANT)  # what state of the process can lead to that is not made by setup
 _CALLS_PROGRAM = frozenset({Program.fresh_state.__code__, Program.check_invariant.__code__, Explorer._torn_down.__code__})
