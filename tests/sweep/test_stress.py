@@ -67,11 +67,11 @@ def test_exits():
 def sweep(run, pytester):
     """Sweep a suite with real threads; returns the run, and what became of each test by its name."""
 
-    def sweep(suite, *options):
+    def sweep(suite, budget, *options):
         result = run(
             suite,
             "--gilcheck-sweep=stress",
-            "--gilcheck-sweep-budget=60",
+            f"--gilcheck-sweep-budget={budget}",
             "--gilcheck-json=e.json",
             *options,
             name="test_suite",
@@ -86,7 +86,7 @@ def sweep(run, pytester):
 
 @for_real
 def test_a_sound_suite_keeps_its_outcomes_and_nothing_is_condemned(sweep):
-    result, tests = sweep(SUITE, "--gilcheck-sweep-min=30")
+    result, tests = sweep(SUITE, 15, "--gilcheck-sweep-min=10")
     result.assert_outcomes(passed=6)
     assert result.ret == 0, result.stdout.str()
     assert tests["test_chdir"]["outcome"] == "refused"
@@ -98,7 +98,7 @@ def test_a_sound_suite_keeps_its_outcomes_and_nothing_is_condemned(sweep):
 
 @for_real
 def test_what_breaks_and_what_ends_its_process_is_told_with_its_test_and_the_rest_goes_on(sweep):
-    result, tests = sweep(SUITE + BROKEN)
+    result, tests = sweep(SUITE + BROKEN, 40)
     result.assert_outcomes(passed=8)
     assert result.ret == 1
     assert tests["test_raises"]["outcome"] in ("broken by real threads", "broken by a schedule"), tests
