@@ -309,6 +309,7 @@ class Gilcheck:
         seed: int | None = None,
         include: Sequence[str | ModuleType] | str | ModuleType | None = None,
         settings: Any = None,
+        stress: bool | None = None,
         program: Sequence[tuple[Any, ...]] | None = None,
         replay: str | None = None,
         name: str | None = None,
@@ -341,6 +342,8 @@ class Gilcheck:
             seed: of what is drawn. With it, nothing depends on hypothesis' database.
             include: modules under test although they are the standard library's, or a tool's.
             settings: of hypothesis, of which ``max_examples``, ``database`` and ``derandomize`` count (the profile that is loaded).
+            stress: whether programs run with real threads, many times each, in place of a search; also those of a class in C. It
+                takes a free-threaded build, and what it finds is found by chance.
             program: one program in place of drawn ones: rows such as ``("before", "put", 1)``, ``(1, "get")`` and
                 ``("after", "size")``.
             replay: the token of an earlier failure, to be followed instead of a search.

@@ -52,6 +52,12 @@ def add_parser(commands: Any, run: Callable[..., int]) -> None:
     parser.add_argument(
         "--only", choices=("errors",), help="'errors': results that no order gives are a line in the report, and no failure"
     )
+    parser.add_argument(
+        "--stress",
+        action="store_true",
+        help="run the programs with real threads, many times each, in place of a search, also those of a class in C; it takes a "
+        "free-threaded build, and finds by chance",
+    )
     parser.add_argument("--json", metavar="FILE", help="write the evidence to this file")
     parser.set_defaults(run=run, guarded=True)  # the class may crash, exit or hang
 
@@ -72,6 +78,8 @@ def run(
     records: list[evidence.Record] = []
     checks = Gilcheck(Settings.from_environment(), on_record=records.append, set_deadline=set_deadline, progress=progress)
     given = {name: getattr(arguments, name) for name in (*_NUMBERS, "order", "only") if getattr(arguments, name) is not None}
+    if arguments.stress:
+        given["stress"] = True
     if arguments.init is not None:
         given["init"] = [[value] for value in _values(arguments.init)]
     if arguments.from_tests is not None:

@@ -59,6 +59,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
             group.addoption(option(setting.name), action="store_const", const="true", dest=ini_name(setting.name), help=text)
         else:
             group.addoption(option(setting.name), metavar=setting.metavar, dest=ini_name(setting.name), help=text)
+        for word, what in setting.words.items():  # an option of its own: with `nargs="?"` a flag would take the next path
+            exact = f"{option(setting.name)}={word}"
+            group.addoption(exact, action="store_const", const=word, dest=ini_name(setting.name), help=what)
         parser.addini(ini_name(setting.name), setting.help, default=None)
     parser.addini("gilcheck_sweep_leave_out", "node ids of tests that no sweep takes, or patterns of them", type="linelist")
     group.addoption(

@@ -23,6 +23,7 @@ SPAWNED_TEST = "GILCHECK_SPAWNED_TEST"  # environment variable of a pytest that 
 _NO_SETTINGS = (SPAWNED_TEST, "GILCHECK_LOCK", HIDE)  # environment variables that are no settings
 ISOLATION = ("auto", "fork", "none")
 GIL_REENABLED = ("warn", "error", "ignore")
+STRESS = "stress"  # in place of a search of schedules
 FILES = ("json", "html", "markdown")  # settings that name a file to write
 SELECTIONS = ("skip", "only", "disable")  # settings of which a run takes one at most
 _WORDS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
@@ -41,6 +42,7 @@ class Setting(NamedTuple):
         values: the values that it takes.
         help: what it does, with its default.
         metavar: what ``--help`` calls its value; None for a flag, which takes none on the command line.
+        words: what a flag takes all the same, after ``=``, with what it does then.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Setting(NamedTuple):
     values: Values
     help: str
     metavar: str | None = None
+    words: Mapping[str, str] = MappingProxyType({})
 
     def read(self, text: str, source: str) -> Any:
         """The value of a text.
@@ -114,7 +117,14 @@ SETTINGS = {
             "replay this failure of a fuzz check instead of searching",
             "TOKEN",
         ),
-        _flag("sweep", "after each test, search its schedules: with its own threads, or as two clients (see how-to/sweep)"),
+        Setting(
+            "sweep",
+            lambda text: text.lower() if text.lower() == STRESS else _WORDS[text.lower()],
+            Accepted(f"true, false or {STRESS}", lambda value: isinstance(value, bool) or value == STRESS),
+            "after each test, search its schedules: with its own threads, or as two clients (see how-to/sweep); "
+            "=stress: run them with real threads instead, on a free-threaded build",
+            words=MappingProxyType({STRESS: "after each test, run two clients of it with real threads, on a free-threaded build"}),
+        ),
         Setting(
             "sweep_budget",
             number,

@@ -296,15 +296,15 @@ def test_every_public_name_exists():
         pytest_gilcheck.nothing  # noqa: B018
 
 
-ENGINE_PARTS = ("schedule", "program", "bytecode", "running", "outcome", "execution", "session", "summary", "touched")
+ENGINE_PARTS = ("schedule", "program", "bytecode", "running", "outcome", "execution", "session", "summary", "touched", "stress")
 SEARCH_ROOMS = (
     "segments", "bound", "plan", "ledger", "orders", "frontier", "sampling", "races", "focus",
     "reordering", "explorer", "harness", "hang_watch", "here", "forks", "outcome", "reduction", "strategy", "failing_orders",
     "conflicts", "enumeration", "samples", "minimise", "replays", "today", "search", "first_runs",
 )  # fmt: skip
 FUZZ_PARTS = (
-    "draws", "explaining", "result", "stress", "sensitivity", "after_failure", "failing", "shared_values", "determinism", "reasons",
-    "replay", "check", "crashing", "forked", "isolated", "entry",
+    "draws", "explaining", "result", "stressed", "sensitivity", "after_failure", "failing", "shared_values", "determinism",
+    "reasons", "replay", "check", "crashing", "forked", "isolated", "entry",
 )  # fmt: skip
 
 

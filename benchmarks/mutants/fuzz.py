@@ -285,7 +285,7 @@ MUTANTS = (
     ),
     Mutant(
         "stress-bound",
-        "fuzz/stress/stress.py",
+        "engine/stress/stress.py",
         "_OF_THREE = 3.0",
         "_OF_THREE = 1.0",
         "stress reports a bound on the probability of a hit that is three times too low",
@@ -293,7 +293,7 @@ MUTANTS = (
     ),
     Mutant(
         "stress-with-a-gil",
-        "fuzz/stress/stress.py",
+        "engine/stress/stress.py",
         "        if self.gil:\n            return GIL_NOTE\n",
         "",
         "stress on a build with a GIL, which proves nothing, passes",
@@ -301,7 +301,7 @@ MUTANTS = (
     ),
     Mutant(
         "stress-crash-not-counted",
-        "fuzz/stress/stress.py",
+        "engine/stress/stress.py",
         "        self.instances += counts[SharedCount.FINISHED] + (child.outcome is not None)\n",
         "        self.instances += counts[SharedCount.FINISHED]\n",
         "the instance that crashed is missing from the count, and the hit rate can exceed 1",

@@ -84,29 +84,29 @@ def recorded(item: pytest.Function, records: Records, clients: int) -> tuple[Swe
     begun = monotonic()
     try:
         with explanations.given_back():
-            found = records.footprint(_program_of(item, clients)[0])
+            found = records.footprint(clients_program(item, clients)[0])
     except NotExplorable as error:
         late = monotonic() - begun >= records.limit  # then no other process is asked, which would take as long
         return SweepOutcome.CUT_SHORT if late else SweepOutcome.REFUSED, str(error), ()
     except BaseException as error:  # whatever the test's code raises, SystemExit too
-        return (*_fails_alone(error), ())
+        return (*fails_alone(error), ())
     return (None, found.why, found.things) if found.why else (SweepOutcome.NOTHING, ", ".join(found.in_c), ())
 
 
 def searched(item: pytest.Function, clients: int, budget: float) -> Found:
     """What the schedules of so many clients show."""
     try:
-        program, ends_run = _program_of(item, clients)
+        program, ends_run = clients_program(item, clients)
         with explanations.given_back(), ends_run():
             return _searched(program, budget)
     except BaseException as error:
-        return (*_fails_alone(error), None)
+        return (*fails_alone(error), None)
 
 
 def replayed(item: pytest.Function, clients: int, budget: float, token: str) -> Found | None:
     """How the schedule of this token breaks the test; None if it does not."""
     try:
-        program, ends_run = _program_of(item, clients)
+        program, ends_run = clients_program(item, clients)
         with explanations.given_back(), ends_run():
             plan = FuzzPlan(budget=budget, seed=_SEED, replay=Token.read(token))
             result = isolated(program, plan, lambda label: None, longest=budget + MARGIN)
@@ -115,11 +115,11 @@ def replayed(item: pytest.Function, clients: int, budget: float, token: str) -> 
     return None if result.conclusion is not Verdict.VIOLATED else (SweepOutcome.BROKEN, result.reason, _failed(result))
 
 
-def _fails_alone(error: BaseException) -> tuple[SweepOutcome, str]:
+def fails_alone(error: BaseException) -> tuple[SweepOutcome, str]:
     return SweepOutcome.NOT_REPEATABLE, f"a client fails without any concurrency: {describe_error(error)}"
 
 
-def _program_of(item: pytest.Function, clients: int) -> tuple[Program, Callable[[], AbstractContextManager[None]]]:
+def clients_program(item: pytest.Function, clients: int) -> tuple[Program, Callable[[], AbstractContextManager[None]]]:
     for node in item.listchain()[:-1]:  # which a client may ask for a wider fixture; perhaps no test of it was set up here
         item.session._setupstate.stack.setdefault(node, ([node.teardown], None))
     item.stash.setdefault(tmppath_result_key, {})  # as the report of a set-up does

@@ -17,6 +17,7 @@ from ..sweep.swept import SweepOutcome, Swept
 from .sweep_child import MARGIN
 from .sweep_fork import Answer, WaitingFork
 from .sweep_server import CLIENTS
+from .sweep_stress import for_real
 
 _PATIENCE = 4 * MARGIN  # seconds beyond the budget until the process is taken for one that hangs; its own forks end before that
 
@@ -31,6 +32,7 @@ class Order:
         canary: whether to look for what is planted first.
         opt_out: what keeps the test from running in threads: it is recorded then, and no schedule is searched.
         token: of the schedule that broke the test last time; empty without one.
+        real: whether its clients run with real threads, in place of a search.
     """
 
     threads: int
@@ -38,6 +40,7 @@ class Order:
     canary: bool = False
     opt_out: str = ""
     token: str = ""
+    real: bool = False
 
 
 class CanaryMissed(Exception):
@@ -75,7 +78,7 @@ class Course:
         """
         try:
             if self._order.canary:
-                if missed := self._ask("canary")["missed"]:
+                if missed := self._ask("canary", real=self._order.real)["missed"]:
                     raise CanaryMissed(missed)
                 self.proved = True
             return self._recorded()
@@ -90,6 +93,9 @@ class Course:
         if order.opt_out:
             needless = record["outcome"] == SweepOutcome.NOTHING
             return self._found(outcome=SweepOutcome.LEFT_OUT, reason=order.opt_out, opt_out=order.opt_out, needless=needless)
+        if order.real and record["outcome"] in (None, SweepOutcome.NOTHING):
+            found = for_real(self._ask, order.budget, 1 if order.threads else CLIENTS)
+            return Swept.unpacked(self._found(outcome=SweepOutcome.REFUSED).packed() | found)
         if record["outcome"] is not None:
             return self._found(outcome=SweepOutcome(record["outcome"]), reason=record["reason"])
         self.shares = record["reason"] == SHARED

@@ -23,7 +23,7 @@ from ..core.system import exit_at_once, getpid
 from ..sweep.contended import packed_things
 from ..sweep.footprint import Records
 from ..sweep.swept import SweepOutcome
-from . import sweep_child
+from . import sweep_child, sweep_stress
 from .sweep_child import MARGIN, Found, in_a_fork
 from .sweep_fork import Answer
 from .sweep_process_wide import refused
@@ -52,9 +52,11 @@ class SweepServer:
         do: Callable[..., Answer] = getattr(self, order.pop("do"))
         return do(self._items[order.pop("test")], **order)
 
-    def canary(self, item: pytest.Function) -> Answer:
+    def canary(self, item: pytest.Function, real: bool) -> Answer:
         """Why nothing may be claimed here; empty if what is planted is found."""
-        missed = in_a_fork(RECORD + MARGIN, partial(sweep_child.missed_by_search, self._records))
+        missed = in_a_fork(RECORD + MARGIN, sweep_stress.missed) if real else ""
+        if not missed:
+            missed = in_a_fork(RECORD + MARGIN, partial(sweep_child.missed_by_search, self._records))
         if not missed:
             missed = in_a_fork(RECORD + MARGIN, partial(sweep_child.missed_by_record, item, self._records_for(item)))
         return {"missed": str(missed)}
@@ -88,6 +90,9 @@ class SweepServer:
 
     def search(self, item: pytest.Function, budget: float, clients: int) -> Answer:
         return self._searched(partial(sweep_child.searched, item, clients, budget), budget)
+
+    def stress(self, item: pytest.Function, budget: float, clients: int) -> Answer:
+        return self._searched(partial(sweep_stress.stressed, item, clients, budget), budget)
 
     def _searched(self, job: Callable[[], Found | None], budget: float) -> Answer:
         """What a search in a fork says; no outcome if a replay does not break the test."""

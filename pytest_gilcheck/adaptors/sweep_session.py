@@ -18,7 +18,8 @@ import pytest
 
 from ..core.clocks import monotonic
 from ..core.fork_safety import NoFork, can_fork, declare_harmless
-from ..settings import Settings, option
+from ..core.interpreter import FREE_THREADED, build
+from ..settings import STRESS, Settings, option
 from ..sweep.contended import Met
 from ..sweep.swept import SweepOutcome, Swept
 from . import reporting
@@ -28,6 +29,7 @@ from .sweep_course import CanaryMissed, Order
 from .sweep_opt_outs import OptOuts
 from .sweep_process_wide import by_fixture
 from .sweep_servers import SweepServers
+from .sweep_stress import share_of
 from .sweep_summary import SweepSummary, goal_of, last_sweep
 
 LEFT_OUT = "gilcheck_sweep_leave_out"  # the ini setting
@@ -54,6 +56,9 @@ def start(config: pytest.Config, *, sweeps: bool) -> None:
     for name in ("replay", "disable"):
         if settings.value(name)[0]:
             raise pytest.UsageError(f"gilcheck: {option('sweep')} and {option(name)} do not go together: leave one out")
+    if settings.value("sweep")[0] == STRESS and build() != FREE_THREADED:
+        instead = "run it with python3.13t or later (-X gil=0), or search schedules with --gilcheck-sweep"
+        raise pytest.UsageError(f"gilcheck: {option('sweep')}={STRESS}: a GIL hides what real threads show: {instead}")
     if sweeps:
         config.pluginmanager.register(Sweep(config, settings), "gilcheck-sweep")
     if not hasattr(config, "workerinput"):
@@ -66,6 +71,7 @@ class Sweep:
 
     def __init__(self, config: pytest.Config, settings: Settings) -> None:
         declare_harmless(belongs_to_a_plugin)
+        self._real = settings.value("sweep")[0] == STRESS
         self._budget: float | None = settings.value("sweep_budget")[0]
         self._patterns: list[str] = config.getini(LEFT_OUT)
         self._opt_outs = OptOuts(config)
@@ -130,11 +136,13 @@ class Sweep:
         begun = monotonic()
         left = self._left() - self._for_records(item)
         budget = min(_OF_A_TEST, max(_LEAST_OF_A_TEST, _SHARE * left)) if left > 0 else 0.0
+        if self._real:
+            budget = share_of(left, self._to_come(item))
         if (cancel := getattr(item.config.hook, "pytest_timeout_cancel_timer", None)) is not None:
             cancel(item=item)  # pytest-timeout would end the test for what the sweep takes
         try:
             opt_out, token = self._opt_outs.of(item), self._last.token(item.nodeid)
-            swept = servers.sweep(item, Order(self._threads, budget, not servers.proved, opt_out, token), following)
+            swept = servers.sweep(item, Order(self._threads, budget, not servers.proved, opt_out, token, self._real), following)
         except CanaryMissed as missed:
             self._refused = str(missed)
             return Swept(test=item.nodeid, outcome=SweepOutcome.REFUSED, reason=self._refused)
@@ -147,9 +155,12 @@ class Sweep:
 
     def _for_records(self, item: pytest.Function) -> float:
         """Seconds that the records of the tests to come take, at most half of what is left: no search may spend them."""
+        return min(self._to_come(item) * self._recording / self._recorded, self._left() / 2)
+
+    def _to_come(self, item: pytest.Function) -> float:
+        """How many tests come after this one."""
         workers: int = getattr(item.config, "workerinput", {}).get("workercount", 1)
-        to_come = len(item.session.items) / workers - self._begun
-        return min(max(0.0, to_come) * self._recording / self._recorded, self._left() / 2)
+        return max(0.0, len(item.session.items) / workers - self._begun)
 
     def _left(self) -> float:
         allowed = max(_LEAST, self._plain) if self._budget is None else self._budget

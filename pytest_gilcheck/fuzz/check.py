@@ -37,7 +37,7 @@ from .replay import replayed
 from .result import FuzzResult, NoClaim
 from .sensitivity import without_each_lock
 from .shared_values import FirstRun
-from .stress.check import stressed
+from .stressed import stressed
 
 _CALLS_PROGRAM = frozenset({Program.fresh_state.__code__, Program.check_invariant.__code__, Explorer._torn_down.__code__})
 _OR_STRESS = "hold one lock around them, or run the check with mode='stress' on a free-threaded build"

@@ -220,7 +220,7 @@ class Campaign:
 
     def _searched(self, drawn: DrawnProgram) -> Finding | None:
         try:
-            result = explored(self.session, drawn, SCHEDULES)
+            result = self._explored(drawn)
         except Blocked:
             self.counted.blocked += 1
             self._no_programs.add(drawn.text)
@@ -232,6 +232,9 @@ class Campaign:
             raise
         self._count(drawn, result)
         return result.finding
+
+    def _explored(self, drawn: DrawnProgram) -> Explored:
+        return explored(self.session, drawn, SCHEDULES)
 
     def _count(self, drawn: DrawnProgram, result: Explored) -> None:
         counted = self.counted

@@ -17,21 +17,15 @@ from .class_session import Blocked, ClassSession
 from .classified import Teller, Told, told
 from .drawing import warm_ups
 from .exploring import Finding, Hidden, explored
-from .judging import Refused
+from .judging import CAUSES, Refused
 from .operations import DrawnProgram
 from .oracle import Why
 from .pasted import test_of
 from .plan import FEWEST, LEAST_OVERLAPPED, SCHEDULES, LinearPlan
 from .result import LinearizableResult
+from .stressed import stressed
 from .subject import Subject
 from .telling import alternatives, columns
-
-_CAUSES = {
-    Why.RESULTS: "not atomic: no sequential order of these operations gives these results",
-    Why.EXCEPTION: "no sequential order of these operations raises this",
-    Why.REAL_TIME: "only orders explain it in which an operation comes before one that had returned when it was called",
-    Why.MODEL: "it differs from the model without any concurrency",
-}
 
 _INTERRUPTED = "Ctrl-C ended the campaign"
 _NONE = "wait before their threads begin, or do not meet a precondition, and are none"
@@ -50,6 +44,11 @@ def linearizable(
     template = undecided(subject, plan, subject.untold)
     if subject.untold:
         return template
+    if plan.stress:
+        alone = replace(plan, stress=False)
+        return stressed(
+            subject, plan, template, lambda drawn: linearizable(subject, alone, tell, progress, drawn), progress, program
+        )
     try:
         with stop_request.listening(), ClassSession(subject, plan.timeout, (*subject.modules, *plan.include), progress) as session:
             progress("first runs")
@@ -118,9 +117,7 @@ def _too_little(campaign: Campaign) -> str:
     """Why what was searched is too little for any claim; empty if it is not."""
     counted, session = campaign.counted, campaign.session
     if not session.steps:
-        where = (
-            "give include=(...) for Python code of libraries; of code in C, mode='stress' of fuzz tells on a free-threaded build"
-        )
+        where = "give include=(...) for Python code of libraries; of code in C, stress tells on a free-threaded build"
         return f"its operations make no visible step, so no schedule can switch in them: {where}"
     ended = "budget ended the campaign: raise it" if counted.expired else f"{counted.blocked} others {_NONE}"
     enough = min(FEWEST, campaign.plan.examples)
@@ -181,7 +178,7 @@ def _violated(session: ClassSession, template: LinearizableResult, shown: Told) 
 
 def _reason(finding: Finding) -> str:
     if finding.why is not Why.STUCK:
-        return _CAUSES[finding.why]
+        return CAUSES[finding.why]
     waits = f"{finding.failure.symptom}: {finding.failure.message}"
     return f"no sequential order waits there for ever: {waits}"
 

@@ -12,6 +12,7 @@ from .given_program import given_program
 from .plan import plan
 from .reading import subject_of
 from .result import LinearizableResult
+from .stressed import refuse_here
 
 _MARGIN = 120.0  # seconds to shrink, classify and tell a failure
 
@@ -25,6 +26,7 @@ def prepare(work: Any, name: str | None, given: Arguments, *, tell: Teller) -> P
     Raises:
         BadValue: an argument that cannot be used, or a class of which no object can be made.
     """
+    refuse_here(given)
     planned, subject = plan(given), subject_of(work, name, given)
     program = given_program(subject, given)
     return Prepared(

@@ -64,6 +64,8 @@ class Explored:
 class Hidden(Refused):
     """The same program gives two answers: the class keeps state outside of its objects; the message has both."""
 
+    cause = "hidden state"
+
     def __init__(self, drawn: DrawnProgram, first: Allowed, second: Allowed) -> None:
         differing = [_differing(first, second), _differing(second, first)]
         answers = " and then ".join(told_in_line(drawn, each) for each in differing if each is not None) or "others"

@@ -18,8 +18,14 @@ from .operations import OperationKind
 from .result import IN_C
 from .values import needed, values_for
 
-_PROTOCOL = frozenset({"__getitem__", "__setitem__", "__delitem__", "__contains__", "__len__", "__iter__", "__bool__", "__call__"})
+PROTOCOL = frozenset({"__getitem__", "__setitem__", "__delitem__", "__contains__", "__len__", "__iter__", "__bool__", "__call__"})
 _ENDS_IT = re.compile(r"^(a?close|stop|shutdown|join|start|run|fork|terminate|kill|serve_forever|main)$")
+
+
+def ends_it(name: str) -> bool:
+    """Whether a method of this name may end the object, so that nobody calls it unasked."""
+    return bool(_ENDS_IT.match(name))
+
 
 Strategies = Callable[[Sequence[Any]], Any]  # makes the strategy of some values
 
@@ -61,7 +67,7 @@ def inferred(cls: type, strategies: Strategies, known: Mapping[str, Sequence[Any
     """
     found = Inferred()
     for name in dir(cls):
-        if name.startswith("_") and name not in _PROTOCOL:
+        if name.startswith("_") and name not in PROTOCOL:
             continue
         member = inspect.getattr_static(cls, name)
         if member is getattr(object, name, None) or inspect.isclass(member):
@@ -86,7 +92,7 @@ def _no_operation(name: str, member: Any) -> str:
         return _DATA
     if isinstance(member, (staticmethod, classmethod)):
         return f"of the class, and not of its objects: ops={{{name!r}: [...]}} calls it all the same"
-    if _ENDS_IT.match(name):
+    if ends_it(name):
         return f"it may end the object: ops={{{name!r}: []}} calls it, alone=[{name!r}] keeps others from it"
     function = function_of(member)
     if function is None:

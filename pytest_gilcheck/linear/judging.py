@@ -22,9 +22,22 @@ _MESSAGES = {
     Why.REAL_TIME: "only orders give these results in which an operation comes before one that had returned when it was called",
 }
 
+CAUSES = {
+    Why.RESULTS: "not atomic: no sequential order of these operations gives these results",
+    Why.EXCEPTION: "no sequential order of these operations raises this",
+    Why.REAL_TIME: "only orders explain it in which an operation comes before one that had returned when it was called",
+    Why.MODEL: "it differs from the model without any concurrency",
+}
+
 
 class Refused(Exception):
-    """Nothing can be told of the class; the message says why, and what to do."""
+    """Nothing can be told of the class; the message says why, and what to do.
+
+    Attributes:
+        cause: of the result, where it has a code of its own.
+    """
+
+    cause = ""
 
 
 def failure_of(session: ClassSession, run: ScheduleRun) -> Failure | None:

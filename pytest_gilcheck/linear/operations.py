@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 BEFORE = 0
 MOST_IN_A_LANE = {2: 3, 3: 2}  # by the number of threads: 20 and 90 sequential orders
-_WRITTEN = {
+WRITTEN = {
     "__getitem__": "{x}[{0}]", "__setitem__": "{x}[{0}] = {1}", "__delitem__": "del {x}[{0}]", "__contains__": "{0} in {x}",
-    "__len__": "len({x})", "__iter__": "list({x})", "__bool__": "bool({x})", "__call__": "{x}({all})",
+    "__len__": "len({x})", "__iter__": "list({x})", "__bool__": "bool({x})", "__next__": "next({x})", "__call__": "{x}({all})",
 }  # fmt: skip
 
 
@@ -87,8 +87,8 @@ class DrawnOperation(NamedTuple):
         """The call in Python, on an object of this name; an empty name for the call alone."""
         values = [*map(value_text, self.arguments), *(f"{name}={value_text(value)}" for name, value in self.named)]
         name = self.kind.name
-        if target and not self.kind.by_user and name in _WRITTEN:
-            return _WRITTEN[name].format(*values, x=target, all=", ".join(values))
+        if target and not self.kind.by_user and name in WRITTEN:
+            return WRITTEN[name].format(*values, x=target, all=", ".join(values))
         if self.kind.by_user or not target:
             return name if self.kind.is_property else f"{name}({', '.join([*([target] if target else []), *values])})"
         return f"{target}.{name}" if self.kind.is_property else f"{target}.{name}({', '.join(values)})"

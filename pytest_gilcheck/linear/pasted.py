@@ -12,7 +12,7 @@ _LANES = {0: "before"}
 
 
 def test_of(subject: Subject, drawn: DrawnProgram, token: str) -> str:
-    """The test of one program, with its shortest schedule."""
+    """The test of one program, with its shortest schedule; with real threads if there is no token."""
     make, module = getattr(subject.make, "__qualname__", subject.name), getattr(subject.make, "__module__", "")
     notes = []
     if "<" in make:
@@ -32,7 +32,7 @@ def test_of(subject: Subject, drawn: DrawnProgram, token: str) -> str:
             ("order", subject.rule, "linearizable"), ("waiting", subject.waiting, "strict"),
         ) if value != default
     ]  # fmt: skip
-    arguments = f"{_values(drawn)}{threads}{''.join(more)}replay={token!r}"
+    arguments = f"{_values(drawn)}{threads}{''.join(more)}{f'replay={token!r}' if token else 'stress=True'}"
     return "\n".join(
         [*imports, f"def test_{name}(gilcheck):", *notes, "    gilcheck.linearizable(", f"        {make}, {arguments},",
          "        program=[", *rows, "        ],", "    ).assert_holds()"]

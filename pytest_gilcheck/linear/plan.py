@@ -31,6 +31,7 @@ class LinearPlan:
         include: modules that are under test although they would not be, by name.
         replay: the token of an earlier failure, of which the program is given or in hypothesis' database.
         settings: of hypothesis, for what the other arguments do not say.
+        stress: whether programs run with real threads, and no schedule is searched.
     """
 
     examples: int = DEFAULT_EXAMPLES
@@ -41,6 +42,7 @@ class LinearPlan:
     include: tuple[str, ...] = ()
     replay: Token | None = None
     settings: Any = None
+    stress: bool = False
 
 
 def plan(given: Arguments) -> LinearPlan:
@@ -60,4 +62,5 @@ def plan(given: Arguments) -> LinearPlan:
         include=given.get("include", ()),
         replay=given_token(given),
         settings=chosen,
+        stress=given.get("stress", False),
     )

@@ -16,6 +16,7 @@ from ..core.arguments import Arguments
 from ..core.origin import under_test
 from . import inferred, machine
 from .drawing import simplest
+from .in_c import in_a_step, inferred_in_c
 from .inferred import function_of
 from .machine import ConcurrentMachine
 from .operations import OperationKind, pairs_of
@@ -45,6 +46,8 @@ def subject_of(work: Any, name: str | None, given: Arguments) -> Subject:
     made = _made(work, init, given)
     cls = work if isinstance(work, type) else type(made)
     found = inferred.inferred(cls, _from_values, known)
+    if given.get("stress"):
+        inferred_in_c(found, cls, _from_values, known)
     kinds = found.kinds if "ops" not in given else [_given_kind(op, each, cls, given) for op, each in given["ops"].items()]
     if "ops" in given:
         found.left_out.clear()
@@ -62,7 +65,7 @@ def subject_of(work: Any, name: str | None, given: Arguments) -> Subject:
         waiting=given.get("waiting", "strict"),
         only_errors="only" in given,
         left_out=tuple(found.left_out.items()),
-        untold=_untold(cls, kinds, found.left_out, threads),
+        untold=_untold(cls, kinds, found.left_out, threads, stress=given.get("stress", False)),
         modules=_modules(cls),
     )
 
@@ -93,11 +96,12 @@ def _of_machine(cls: type[ConcurrentMachine], name: str | None, given: Arguments
     )
 
 
-def _untold(cls: type, kinds: Sequence[OperationKind], left_out: Mapping[str, str], threads: int) -> str:
+def _untold(cls: type, kinds: Sequence[OperationKind], left_out: Mapping[str, str], threads: int, *, stress: bool) -> str:
     """Why nothing can be told of a class; empty if it can."""
-    if not any(kind.implemented for kind in kinds) and (kinds or all(why.startswith(IN_C) for why in left_out.values())):
+    in_c = not stress and not any(kind.implemented for kind in kinds)
+    if in_c and (kinds or left_out) and (kinds or all(why.startswith(IN_C) for why in left_out.values())):
         what = f"{cls.__name__} is in C, where no schedule switches, so it cannot be told"
-        return f"{what}: on a free-threaded build, gilcheck.fuzz(mode='stress') runs it for real" if kinds or left_out else _NOTHING
+        return f"{what}: on a free-threaded build, stress=True (--stress) runs it for real"
     return "" if pairs_of(kinds, threads) else _NOTHING
 
 
@@ -173,7 +177,7 @@ def _given_kind(name: str, value: Any, cls: type, given: Arguments) -> Operation
         positional = tuple(_strategy(each, f"ops[{name!r}][{index}]", given) for index, each in enumerate(value))
     is_property = call is None and not callable(member) and hasattr(member, "__get__")
     if call is None and function is None and not is_property:
-        call = _in_a_step(str(name), len(positional), tuple(named))
+        call = in_a_step(str(name), len(positional), tuple(named))
         return OperationKind(str(name), positional, named, call, implemented=())
     return OperationKind(
         str(name),
@@ -184,17 +188,6 @@ def _given_kind(name: str, value: Any, cls: type, given: Arguments) -> Operation
         implemented=(function,) if function else (),
         by_user=call is not None,
     )
-
-
-def _in_a_step(name: str, positional: int, named: tuple[str, ...]) -> Callable[..., Any]:
-    """A function that calls a method that is in C: the call is a step then, of which the engine knows what it touches."""
-    parameters = [*(f"a{index}" for index in range(positional)), *named]
-    passed = [*(f"a{index}" for index in range(positional)), *(f"{each}={each}" for each in named)]
-    source = f"def {name}({', '.join(['x', *parameters])}): return x.{name}({', '.join(passed)})"
-    namespace: dict[str, Any] = {}
-    exec(compile(source, f"<operation {name}>", "exec"), namespace)
-    made: Callable[..., Any] = namespace[name]
-    return made
 
 
 def _with_rights(kind: OperationKind, given: Arguments, threads: int) -> OperationKind:

@@ -10,7 +10,7 @@ from ..core.codes import code_of
 from ..core.interpreter import Interpreter
 from ..core.verdict import Judged, Verdict
 
-GIL_MASKED = "GIL-MASKED"
+GIL_MASKED, C_LEVEL = "GIL-MASKED", "C-LEVEL"
 IN_C = "in C, where no schedule switches"
 
 
@@ -21,14 +21,17 @@ class LinearizableResult(Judged):
     Attributes:
         workload: the class.
         interpreter: what it ran on.
-        cause: of a failure: ``"not atomic"``, ``"exception"``, ``"stuck"``, ``"real-time order"`` or ``"model"``; of an undecided
-            campaign ``"hidden state"``, or empty.
-        kind: ``"BREAKS-TODAY"`` or ``"GIL-MASKED"``; None without a failure, or if it was not decided.
+        cause: of a failure: ``"not atomic"``, ``"exception"``, ``"stuck"``, ``"real-time order"``, ``"model"`` or ``"crashed"``; of
+            an undecided campaign ``"hidden state"``, or empty.
+        kind: ``"BREAKS-TODAY"`` or ``"GIL-MASKED"``, or ``"C-LEVEL"`` if real threads alone show it; None without a failure, or if
+            it was not decided.
         program: the smallest program that fails, in one line.
         token: replays its schedule.
         preemptions: of that.
         programs: that were searched.
         schedules, orders: that were run.
+        runs: with real threads.
+        hits: of these, how many of the smallest program failed.
         settled: programs of which no conflict that was seen is left untried.
         pairs, overlapped: of operations: that may overlap, and that did.
         left_out: members of the class that are no operations, with the reason.
@@ -52,6 +55,8 @@ class LinearizableResult(Judged):
     programs: int = 0
     schedules: int = 0
     orders: int = 0
+    runs: int = 0
+    hits: int = 0
     settled: int = 0
     pairs: int = 0
     overlapped: int = 0
@@ -71,6 +76,8 @@ class LinearizableResult(Judged):
             return code_of("linearizable", "hidden state")
         if self.conclusion is not Verdict.VIOLATED:
             return ""
+        if self.kind == C_LEVEL:
+            return code_of("stress", "crashed" if self.cause == "crashed" else C_LEVEL)
         if self.kind == GIL_MASKED and self.cause in ("not atomic", "exception"):
             return code_of("linearizable", GIL_MASKED)
         return code_of("linearizable", self.cause or "not atomic")
@@ -78,8 +85,8 @@ class LinearizableResult(Judged):
     def figures(self) -> dict[str, Any]:
         """Every figure by name, for the evidence record."""
         names = (
-            "cause", "kind", "program", "token", "preemptions", "programs", "schedules", "orders", "settled", "pairs", "overlapped",
-            "seed", "seconds",
+            "cause", "kind", "program", "token", "preemptions", "programs", "schedules", "orders", "runs", "hits", "settled",
+            "pairs", "overlapped", "seed", "seconds",
         )  # fmt: skip
         return {name: getattr(self, name) for name in names}
 
@@ -100,7 +107,8 @@ class LinearizableResult(Judged):
     def coverage(self) -> str:
         """What was searched, in one line."""
         pairs = f"{self.overlapped} of {self.pairs} pairs of operations overlapped"
-        return f"{self.programs:,} programs, {self.schedules:,} schedules; {pairs}"
+        what = f"{self.runs:,} runs with real threads" if self.runs else f"{self.schedules:,} schedules"
+        return f"{self.programs:,} programs, {what}; {pairs}"
 
     def headline(self) -> str:
         kind = f" {self.kind}" if self.kind else ""
@@ -110,7 +118,9 @@ class LinearizableResult(Judged):
 
     def __str__(self) -> str:
         lines = [self.headline(), *([self.story] if self.story else [])]
-        lines.append(f"  searched    {self.coverage}; in {_seconds(self.seconds)}; seed {self.seed}")
+        lines.append(
+            f"  {'ran     ' if self.runs else 'searched'}    {self.coverage}; in {_seconds(self.seconds)}; seed {self.seed}"
+        )
         if self.replays[1]:
             lines.append(f"  replayed    {self.replays[0]} of {self.replays[1]}")
         lines += [f"  not called  {line}" for line in _not_called(self.left_out)]

@@ -59,6 +59,10 @@ class Run:
         self.before: list[Any] = []
         self.threads: list[list[Event]] = [[] for _ in range(threads)]
 
+    def copied(self, value: Any) -> Any:
+        """A copy of what an operation has returned."""
+        return copies.copied(value, self.target)
+
     def waiting(self) -> list[int]:
         """The threads whose last operation has not returned."""
         return [index for index, events in enumerate(self.threads) if events and events[-1].returned is None]
@@ -89,7 +93,7 @@ def perform(run: Run, operation: DrawnOperation, bundles: Bundles) -> tuple[Any,
             put(value, kind.targets, bundles)
         if kind.weak:
             return (WEAK,)
-        return (RETURNED, copies.copied(copies.used_up(value), target))
+        return (RETURNED, run.copied(copies.used_up(value)))
     except (Abort, SetupStuck, Uncontrolled):  # of the engine, which ends this run
         raise
     except BaseException as error:

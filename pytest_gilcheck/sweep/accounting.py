@@ -14,7 +14,7 @@ from .baseline import Baseline, KnownCause, entry_of
 from .causes import SweepCause, causes_of
 from .in_c import what_to_do
 from .remembered import Remembered
-from .swept import SweepOutcome, Swept
+from .swept import FAILURES, SweepOutcome, Swept
 
 _WHOLE = "all tests"  # the subject of the record of a whole sweep
 _WITH_REASONS = (
@@ -104,7 +104,8 @@ class SweepAccount:
         yield f"{self._swept} of {len(self._tests)} tests swept, {threads} of them with threads of their own{met}"
         for outcome in SweepOutcome:
             if counts[outcome]:
-                found = f", by {len(causes)} cause{'s' * (len(causes) != 1)}" if outcome is SweepOutcome.BROKEN else ""
+                causing = sum(cause.smallest.outcome is outcome for cause, _ in causes)
+                found = f", by {causing} cause{'s' * (causing != 1)}" if outcome in FAILURES else ""
                 yield f"{counts[outcome]:>5} {outcome}{found}"
                 yield from self._reasons(outcome) if outcome in _WITH_REASONS else ()
         if self._too_few:
@@ -198,7 +199,8 @@ class SweepAccount:
 
 
 def _parameters(test: Swept) -> dict[str, object]:
-    return {"threads": 1 if test.threads else 2, "fixtures": "own"}
+    clients: dict[str, object] = {"threads": 1 if test.threads else 2, "fixtures": "own"}
+    return clients | ({"mode": "stress"} if test.outcome is SweepOutcome.BROKEN_FOR_REAL and not test.threads else {})
 
 
 def _told(cause: SweepCause, known: KnownCause | None, with_baseline: bool) -> Iterator[str]:

@@ -128,7 +128,7 @@ class Baseline:
 
     def gone(self, causes: Sequence[SweepCause], tests: Sequence[Swept]) -> Iterator[KnownCause]:
         """The entries that no cause has met, although all their tests were swept."""
-        decided = {test.test for test in tests if test.decided}
+        decided = {test.test for test in tests if test.settled}
         for entry in self.known:
             if not any(entry.has(cause) for cause in causes) and decided.issuperset(entry.tests):
                 yield entry

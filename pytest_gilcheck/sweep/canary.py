@@ -25,7 +25,7 @@ _SCHEDULES = 20
 
 def broken() -> str:
     """Why a sweep of this process would find nothing; empty if it finds what was planted."""
-    result = fuzz(_planted(), FuzzPlan(schedules=_SCHEDULES, seed=1))
+    result = fuzz(planted(), FuzzPlan(schedules=_SCHEDULES, seed=1))
     if result.verdict is Verdict.VIOLATED:
         return ""
     return f"a planted lost update was not found here ({result.verdict}: {result.reason})"
@@ -33,11 +33,12 @@ def broken() -> str:
 
 def unseen(records: Records) -> str:
     """In a fork: why a record here would show nothing; empty if it shows what was planted."""
-    found = records.footprint(_planted()).why
+    found = records.footprint(planted()).why
     return "" if found == SHARED else f"a planted lost update is not in its record here ({found or 'nothing shared'})"
 
 
-def _planted() -> Program:
+def planted() -> Program:
+    """Two threads that lose an update."""
     names: dict[str, object] = {}
     exec(compile(_PLANTED, _FILE, "exec"), names)
     setup, adds, is_two = (names[name] for name in ("setup", "adds", "is_two"))

@@ -37,4 +37,4 @@ def _modules(trace: Trace) -> Iterator[str]:
 def what_to_do(module: str) -> str:
     """For a reader, on a build without a GIL."""
     package = module.partition(".")[0]
-    return f"on a free-threaded build, run them with mode='stress'; 'gilcheck audit {package}' says what it claims"
+    return f"on a free-threaded build, --gilcheck-sweep=stress runs them for real; 'gilcheck audit {package}' says what it claims"

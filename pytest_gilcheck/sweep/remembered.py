@@ -55,7 +55,7 @@ class Remembered:
             yield f"gone since {_WHERE}: no schedule breaks {', '.join(each.tokens)} at {' and '.join(each.lines)} any more"
 
     def _gone(self, causes: Sequence[SweepCause], tests: Sequence[Swept]) -> list[_OldCause]:
-        decided = {test.test for test in tests if test.decided}
+        decided = {test.test for test in tests if test.settled}
         return [
             each
             for each in self._found
@@ -64,7 +64,7 @@ class Remembered:
 
     def after(self, causes: Sequence[SweepCause], tests: Sequence[Swept]) -> list[dict[str, object]]:
         """What the next sweep has to know, as JSON can carry it: what was found, now and before, as far as it is not decided."""
-        decided = {test.test for test in tests if test.decided}
+        decided = {test.test for test in tests if test.settled}
         now = [
             _OldCause(cause.lines(), {test.test: test.failed.token for test in cause.tests if test.failed is not None})
             for cause in causes

@@ -16,6 +16,8 @@ class SweepOutcome(StrEnum):
     NOTHING = "shares nothing that was seen"
     HOLDS = "no schedule breaks it"
     BROKEN = "broken by a schedule"
+    UNBROKEN = "nothing seen with real threads"
+    BROKEN_FOR_REAL = "broken by real threads"
     MET = "meets only what another test met"
     CUT_SHORT = "cut short"
     NOT_REPEATABLE = "not repeatable"
@@ -24,12 +26,13 @@ class SweepOutcome(StrEnum):
     NOT_PASSED = "not passed plainly"
 
 
-CLAIMS = (SweepOutcome.NOTHING, SweepOutcome.HOLDS, SweepOutcome.BROKEN)
+FAILURES = (SweepOutcome.BROKEN, SweepOutcome.BROKEN_FOR_REAL)
+CLAIMS = (SweepOutcome.NOTHING, SweepOutcome.HOLDS, SweepOutcome.UNBROKEN, *FAILURES)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Failed:
-    """How a schedule breaks a test.
+    """How a schedule, or real threads, break a test.
 
     Attributes:
         cause: the lines that decide, or where threads wait for each other; empty if not known.
@@ -82,6 +85,11 @@ class Swept:
     def decided(self) -> bool:
         """Whether something is claimed of it. Where another test meets the same, nothing is: each has asserts of its own."""
         return self.outcome in CLAIMS
+
+    @property
+    def settled(self) -> bool:
+        """Whether what broke it before is gone if it no longer breaks: what real threads have not shown may still be there."""
+        return self.decided and self.outcome is not SweepOutcome.UNBROKEN
 
     def packed(self) -> dict[str, Any]:
         """As what a report of pytest can carry to another process."""

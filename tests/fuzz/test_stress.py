@@ -16,8 +16,8 @@ from pytest_gilcheck.core.cores import usable_cores
 from pytest_gilcheck.core.fork_safety import can_fork
 from pytest_gilcheck.core.interpreter import FREE_THREADED, build
 from pytest_gilcheck.engine.program import Program
-from pytest_gilcheck.fuzz.stress.guard import readable
-from pytest_gilcheck.fuzz.stress.stress import StressReport, stress
+from pytest_gilcheck.engine.stress.guard import readable
+from pytest_gilcheck.engine.stress.stress import StressReport, stress
 
 pytestmark = pytest.mark.skipif(can_fork() is not None, reason=f"stress needs a fork: {can_fork()}")
 
@@ -411,13 +411,13 @@ def test_a_trace_has_names_and_only_what_is_not_ours():
 Current thread 0x00000000000000ff (most recent call first):
   File "/usr/lib/ctypes/__init__.py", line 519 in string_at
   File "/somebody/test_it.py", line 7 in crash
-  File "/there/pytest_gilcheck/fuzz/stress/rendezvous.py", line 1 in _work
+  File "/there/pytest_gilcheck/engine/stress/rendezvous.py", line 1 in _work
 
 Thread 0x0000000000000aaa (most recent call first):
-  File "/there/pytest_gilcheck/fuzz/stress/rendezvous.py", line 2 in _work
+  File "/there/pytest_gilcheck/engine/stress/rendezvous.py", line 2 in _work
 
 Extension modules: numpy (total: 1)""".replace(
-        "/there/pytest_gilcheck/fuzz/stress/rendezvous.py", sys.modules["pytest_gilcheck.fuzz.stress.rendezvous"].__file__
+        "/there/pytest_gilcheck/engine/stress/rendezvous.py", sys.modules["pytest_gilcheck.engine.stress.rendezvous"].__file__
     )
     text, culprit = readable(trace, {0xFF: "T1", 0xAAA: "T0"})
     assert culprit == "T1"

@@ -195,7 +195,7 @@ def test_c_code_of_tests_that_share_nothing_else_is_listed_by_module_with_what_t
     lines = list(account(tests).lines())
     begin = lines.index("of these, calls into C code, whose steps are not seen:")
     assert lines[begin + 1].startswith(
-        "        2 fast._c (a, ...): on a free-threaded build, run them with mode='stress'; 'gilcheck audit fast'"
+        "        2 fast._c (a, ...): on a free-threaded build, --gilcheck-sweep=stress runs them for real; 'gilcheck audit fast'"
     )
     assert lines[begin + 2].startswith("        1 other (b): ")
     assert not any("C code" in line for line in account(tests[2:]).lines())

@@ -32,7 +32,7 @@ from contextvars import Context, copy_context
 from ...core.clocks import perf_counter_ns, sleep
 from ...core.cores import CAN_PIN
 from ...core.team import refused_thread
-from ...engine.running.handoff import HandoffSemaphore
+from ..running.handoff import HandoffSemaphore
 
 _SPINS = 100  # polls of the other threads before one lets another thread have the core
 _AT_ONCE, _ANYWHERE = 1 / 3, 2 / 3  # shares of the instances: all start together, start anywhere; the rest ends together

@@ -12,17 +12,17 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, NoReturn
+from pathlib import Path
+from typing import Any, NoReturn, Protocol
 
 from ...core.child import ChildSide
 from ...core.classes import name_of_class
 from ...core.clocks import monotonic
 from ...core.interpreter import FREE_THREADED, build
-from ...engine import program as program_module
-from ...engine.bytecode import switch_points
-from ...engine.program import Program, describe_error
-from . import rendezvous
+from ..bytecode import switch_points
+from ..program import describe_error
 from .rendezvous import AlignedThreads
 
 INVARIANT, EXCEPTION = "invariant", "exception"
@@ -30,7 +30,7 @@ GRACE = 0.5  # seconds at most after the first hit, to measure a rate
 GRACE_SHARE = 0.25  # of the time of the run, at most, for the same
 _SWITCH_INTERVAL = 1e-6  # seconds: the shortest, for a build with a GIL
 _KEPT_FRAMES = -12  # the innermost of a traceback
-OURS = (__file__, str(program_module.__file__), str(rendezvous.__file__))  # files whose frames no report shows
+OURS = str(Path(__file__).parents[2]) + os.sep  # the folder of files whose frames no report shows
 
 
 class SharedCount(IntEnum):
@@ -44,13 +44,42 @@ class SharedCount(IntEnum):
     ENDED = 5  # 1 when the child has ended by itself
 
 
+class Repeated(Protocol):
+    """What is run in many instances; a `Program` is one."""
+
+    @property
+    def threads(self) -> Sequence[object]: ...
+
+    @property
+    def teardown(self) -> Callable[[], object] | None: ...
+
+    def begin(self) -> tuple[list[Callable[[], object]], Callable[[], str | None]]:
+        """Make a new state: one call for each thread, and a call that returns afterwards what is broken, or None."""
+        ...
+
+
+@dataclass(frozen=True)
+class StressBounds:
+    """How long the instances of one child go on.
+
+    Attributes:
+        seconds: after which no further one begins.
+        timeout: seconds for one instance, after which it hangs.
+        most: how many there are at most.
+    """
+
+    seconds: float
+    timeout: float
+    most: int = sys.maxsize
+
+
 def run_child(
-    side: ChildSide, program: Program, seconds: float, expected: Sequence[frozenset[str]], counts: memoryview
+    side: ChildSide, program: Repeated, bounds: StressBounds, expected: Sequence[frozenset[str]], counts: memoryview
 ) -> NoReturn:
-    """Run instances for so many seconds, and report the first failure; then end the process. ``counts`` is by `SharedCount`."""
+    """Run instances within the bounds, and report the first failure; then end the process. ``counts`` is by `SharedCount`."""
     pid = os.getpid()
     try:
-        _instances(side, program, seconds, expected, counts)
+        _instances(side, program, bounds, expected, counts)
     except BaseException as error:  # raised by the setup, or the system refuses to start threads
         if os.getpid() == pid:
             side.send_note(pickle.dumps({"failure": _portable(error)}))
@@ -61,8 +90,10 @@ def run_child(
         os._exit(0)
 
 
-def _instances(side: ChildSide, program: Program, seconds: float, expected: Sequence[frozenset[str]], counts: memoryview) -> None:
-    pid, until = os.getpid(), monotonic() + seconds
+def _instances(
+    side: ChildSide, program: Repeated, bounds: StressBounds, expected: Sequence[frozenset[str]], counts: memoryview
+) -> None:
+    pid, until = os.getpid(), monotonic() + bounds.seconds
     sys.setswitchinterval(_SWITCH_INTERVAL)
     threading.settrace(None)  # the locks of a tracer would keep the threads from overlapping
     threading.setprofile(None)
@@ -86,9 +117,9 @@ def _instances(side: ChildSide, program: Program, seconds: float, expected: Sequ
         if kind and not reported:
             reported = True
             side.send_note(pickle.dumps({"first": (kind, message, _traced(errors, expected))}))
-            until = min(until, monotonic() + min(GRACE, seconds * GRACE_SHARE))
+            until = min(until, monotonic() + min(GRACE, bounds.seconds * GRACE_SHARE))
         del errors, broken
-        if monotonic() > until:
+        if monotonic() > until or counts[SharedCount.FINISHED] >= bounds.most:
             return
 
 
@@ -106,7 +137,7 @@ def _classify(
     return (INVARIANT, message) if message else ("", "")
 
 
-def _torn_down(program: Program, kind: str, message: str) -> tuple[str, str]:
+def _torn_down(program: Repeated, kind: str, message: str) -> tuple[str, str]:
     try:
         if program.teardown is not None:
             program.teardown()
@@ -127,7 +158,7 @@ def _traced(errors: list[BaseException | None], expected: Sequence[frozenset[str
         if error is None or not _unexpected(index, error, expected):
             continue
         trace = error.__traceback__
-        while trace is not None and trace.tb_frame.f_code.co_filename in OURS:
+        while trace is not None and trace.tb_frame.f_code.co_filename.startswith(OURS):
             trace = trace.tb_next
         try:
             frames = "".join(traceback.format_tb(trace, _KEPT_FRAMES))

@@ -16,9 +16,9 @@ from ...core.child import Ending
 from ...core.clocks import monotonic
 from ...core.cores import usable_cores
 from ...core.fork_safety import can_fork
-from ...engine.outcome import NotExplorable
-from ...engine.program import Program, describe_error
-from .child import GRACE, GRACE_SHARE, SharedCount
+from ..outcome import NotExplorable
+from ..program import Program, describe_error
+from .child import GRACE, GRACE_SHARE, SharedCount, StressBounds
 from .guard import StressChild, run
 
 DEFAULT_TIMEOUT = 10.0  # seconds for one instance, after which it hangs
@@ -28,7 +28,7 @@ GIL_NOTE = (
 )
 ONE_CORE_NOTE = "stress on one core cannot see what needs threads that run at once: 0 hits of a racy counter in 337,457 instances"
 _OF_THREE = 3.0
-_LEAST_OVERLAPPED = 30  # instances in which threads ran at the same time; with fewer, the absence of hits is no evidence
+LEAST_OVERLAPPED = 30  # instances in which threads ran at the same time; with fewer, the absence of hits is no evidence
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class _Found:
             return "nothing was broken until it ended early"
         few = f"threads overlapped in only {self.overlapped:,} of {self.instances:,} instances"
         few += ": raise budget, or use a less busy machine"
-        return few if self.overlapped < _LEAST_OVERLAPPED else ""
+        return few if self.overlapped < LEAST_OVERLAPPED else ""
 
 
 def stress(
@@ -169,7 +169,7 @@ def stress(
         progress(f"stress: {found.instances + instances:,} instances, {found.hits + hits:,} hits")
 
     while True:
-        child = run(program, max(0.0, until - monotonic()), expected, timeout, running)
+        child = run(program, StressBounds(max(0.0, until - monotonic()), timeout), expected, running)
         if child.failure is not None and not found.instances and not child.counts[SharedCount.FINISHED]:
             raise child.failure
         found.add(child)

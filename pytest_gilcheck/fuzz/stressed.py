@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from ...core.clocks import monotonic
-from ...core.verdict import Verdict
-from ...engine.outcome import NotExplorable
-from ...engine.program import Program
-from ...search.harness import explorer_for
-from ...search.ledger import limited
-from ...search.plan import FuzzPlan
-from ...search.search import Search
-from ..result import FuzzResult, Kind
-from .stress import stress
+from ..core.clocks import monotonic
+from ..core.verdict import Verdict
+from ..engine.outcome import NotExplorable
+from ..engine.program import Program
+from ..engine.stress.stress import stress
+from ..search.harness import explorer_for
+from ..search.ledger import limited
+from ..search.plan import FuzzPlan
+from ..search.search import Search
+from .result import FuzzResult, Kind
 
 
 def stressed(program: Program, plan: FuzzPlan, template: FuzzResult, progress: Callable[[str], None]) -> FuzzResult:

@@ -13,8 +13,7 @@ from typing import Any
 from ...core.child import ChildSide, Ending, Outcome, fork
 from ...core.clocks import monotonic
 from ...core.interpreter import FREE_THREADED, build
-from ...engine.program import Program
-from .child import EXCEPTION, INVARIANT, OURS, SharedCount, run_child
+from .child import EXCEPTION, INVARIANT, OURS, Repeated, SharedCount, StressBounds, run_child
 
 CRASHED, HANGS = "crashed", "hangs"
 _POLL = 0.1
@@ -53,14 +52,17 @@ class StressChild:
 
 
 def run(
-    program: Program, seconds: float, expected: Sequence[frozenset[str]], timeout: float, progress: Callable[[int, int], None]
+    program: Repeated,
+    bounds: StressBounds,
+    expected: Sequence[frozenset[str]] = (),
+    progress: Callable[[int, int], None] = lambda instances, hits: None,
 ) -> StressChild:
     """Run one child process from its fork to its end."""
     counts = memoryview(mmap.mmap(-1, len(SharedCount) * 8)).cast("Q")
     counts[SharedCount.FREE_THREADED] = build() == FREE_THREADED
-    side = fork(timeout)
+    side = fork(bounds.timeout)
     if isinstance(side, ChildSide):
-        run_child(side, program, seconds, expected, counts)
+        run_child(side, program, bounds, expected, counts)
     child = StressChild(counts)
     finished, moved = 0, monotonic()
     while side.gone_at is None:
@@ -72,7 +74,7 @@ def run(
             raise
         if counts[SharedCount.FINISHED] != finished:
             finished, moved = counts[SharedCount.FINISHED], monotonic()
-        elif side.gone_at is None and monotonic() - moved > timeout:
+        elif side.gone_at is None and monotonic() - moved > bounds.timeout:
             child.outcome = side.wait()  # its own timeout has passed already
             child.take(side.notes())
             return child
@@ -98,7 +100,7 @@ def readable(trace: str, names: Mapping[int, str]) -> tuple[str, str]:
         name = names.get(int(match[2], 16))
         if match[1] == "Current thread":
             culprit = name or ""
-        theirs = list(itertools.takewhile(lambda line: not any(file in line for file in OURS), lines))
+        theirs = list(itertools.takewhile(lambda line: OURS not in line, lines))
         if theirs or not lines:
             shown.append("\n".join([head.replace(match[2], name) if name else head, *theirs]))
     return "\n\n".join(shown).strip(), culprit
