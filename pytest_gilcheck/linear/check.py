@@ -16,7 +16,7 @@ from .campaign import Campaign
 from .class_session import Blocked, ClassSession
 from .classified import Teller, Told, told
 from .drawing import warm_ups
-from .exploring import Finding, Hidden, explored
+from .exploring import Finding, explored
 from .judging import CAUSES, Refused
 from .operations import DrawnProgram
 from .oracle import Why
@@ -79,7 +79,7 @@ def undecided(subject: Subject, plan: LinearPlan, reason: str) -> LinearizableRe
 
 
 def _refused(template: LinearizableResult, error: Exception) -> LinearizableResult:
-    return replace(template, cause="hidden state" if isinstance(error, Hidden) else "", reason=str(error))
+    return replace(template, cause=error.cause if isinstance(error, Refused) else "", reason=str(error))
 
 
 def _of_many(

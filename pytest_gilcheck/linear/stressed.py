@@ -83,7 +83,6 @@ class _RealCampaign(Campaign):
 
     Attributes:
         noted: runs with results that no order gives, where these are no failure.
-        cause: of a refusal, where it has a code of its own.
     """
 
     def __init__(self, subject: Subject, plan: LinearPlan, progress: Callable[[str], None]) -> None:
@@ -93,18 +92,14 @@ class _RealCampaign(Campaign):
         self._kept = KeptFailures(None, self._digest)
         self._ended = False
         self._seen: dict[str, set[frozenset[OperationKind]]] = {}
-        self.noted, self.cause = 0, ""
+        self.noted = 0
 
     @property
     def _over(self) -> bool:
         return self._ended or super()._over
 
     def _explored(self, drawn: DrawnProgram) -> Explored:
-        try:
-            return self.really(drawn, self._until - monotonic(), RUNS)
-        except Refused as error:
-            self.cause = error.cause
-            raise
+        return self.really(drawn, self._until - monotonic(), RUNS)
 
     def really(self, drawn: DrawnProgram, seconds: float, most: int) -> Explored:
         """Run a program with real threads.
@@ -189,8 +184,8 @@ def stressed(
     if finding is not None:
         progress("does a schedule show it too?")
         return _violated(subject, template, finding, searched)
-    if campaign.refusal:
-        return replace(template, cause=campaign.cause, reason=campaign.refusal)
+    if (refused := campaign.refusal) is not None:
+        return replace(template, cause=refused.cause if isinstance(refused, Refused) else "", reason=str(refused))
     if stop_request.made():
         return replace(template, reason=f"Ctrl-C ended the campaign before it was over; {template.coverage}")
     if why := _too_little(campaign, program is not None):

@@ -103,7 +103,7 @@ def test_a_process_that_ends_when_threads_meet_ends_its_program_alone():
 def test_a_hang_is_ended_and_told_with_its_stacks():
     found = judged(meets(threading.Event().wait), budget=LONG, timeout=1.0)
     assert (found.verdict, found.cause) == ("violated", "stuck"), str(found)
-    assert "in enter" in found.story
+    assert "enter" in found.story, "of the stacks, or of the schedule that shows it as well"
 
 
 @for_real
