@@ -89,7 +89,7 @@ def perform(run: Run, operation: DrawnOperation, bundles: Bundles) -> tuple[Any,
             put(value, kind.targets, bundles)
         if kind.weak:
             return (WEAK,)
-        return (RETURNED, copies.copied(copies.used_up(value), target))
+        return (RETURNED, copies.copied(copies.used_up(value, target), target))
     except (Abort, SetupStuck, Uncontrolled):  # of the engine, which ends this run
         raise
     except BaseException as error:
