@@ -16,6 +16,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -151,15 +152,16 @@ def measured(tool: str, name: str, seconds: float) -> dict[str, float]:
 
 def main(seconds: float = 20.0, folder: str = "") -> None:
     """Print a row for each class."""
-    paths = [str(Path(__file__).parents[1]), *([folder] if folder else [])]
+    paths = [str(Path(__file__).resolve().parents[1]), *([str(Path(folder).resolve())] if folder else [])]
     tools = [each for each in TOOLS if each != "hegel" or folder]
     print(f"{'class':<14}", *(f"{each + ': first, report':>22}" for each in tools))
     for name in CLAIMS:
         cells = []
         for tool in tools:
-            command = [sys.executable, __file__, "--one", tool, name, str(seconds)]
+            command = [sys.executable, str(Path(__file__).resolve()), "--one", tool, name, str(seconds)]
             environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
-            answer = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+            with tempfile.TemporaryDirectory() as empty:  # no tool finds there what another run has kept
+                answer = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, cwd=empty)
             lines = answer.stdout.splitlines()
             found = json.loads(lines[-1]) if answer.returncode == 0 and lines else None
             cells.append("error" if found is None else f"{found['first']:.2f}, {found['report']:.2f}" if found else "not found")
