@@ -15,10 +15,16 @@ from collections import Counter, OrderedDict, defaultdict, deque
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
+from ..core.classes import is_a
+
 _PLAIN = (int, str, bytes, bool, complex, type(None), type(Ellipsis), range, slice)
 _SEQUENCES = (list, tuple, deque)
 _MAPPINGS = (dict, OrderedDict, defaultdict, Counter)
 _SETS = (set, frozenset)
+_BASES: tuple[tuple[type, Any, Any], ...] = (  # of classes; what their objects hold, without the code of these classes
+    (OrderedDict, OrderedDict.items, OrderedDict), (dict, dict.items, dict), (list, list.__iter__, list),
+    (deque, deque.__iter__, list), (set, set.__iter__, set), (frozenset, frozenset.__iter__, set),
+)  # fmt: skip
 _NAMED = (type, FunctionType, BuiltinFunctionType, MethodType, ModuleType)
 _DEEPEST = 6
 _MOST_ITERATED = 50
@@ -38,10 +44,14 @@ class ByIdentity:
         self.it = it
 
 
-def used_up(value: Any) -> Any:
-    """An iterator as the list of what it gives: to use it is a part of the operation. Anything else as it is."""
+def used_up(value: Any, own: object = _NOBODY) -> Any:
+    """An iterator as the list of what it gives: to use it is a part of the operation. Anything else as it is, also the object.
+
+    Args:
+        own: the object under test. Where that is an iterator, each of its steps is an operation.
+    """
     kind = type(value)  # not `isinstance(value, Iterator)`: that runs code of `collections.abc`, which counts as the program's
-    if hasattr(kind, "__next__") and not hasattr(kind, "read"):
+    if value is not own and hasattr(kind, "__next__") and not hasattr(kind, "read"):
         return list(itertools.islice(value, _MOST_ITERATED))
     return value
 
@@ -83,12 +93,23 @@ def copied(value: Any, own: object = _NOBODY, depth: int = 0) -> Any:
 
 def _by_value(value: Any, kind: type, own: object, depth: int) -> Any:
     """A copy of an object that has an ``__eq__`` of its own."""
-    attributes = state_of(value)
-    if attributes:
-        return (kind.__name__, *[(name, copied(each, own, depth + 1)) for name, each in sorted(attributes.items())])
+    if (content := _content(value, own, depth)) is not None:
+        return (kind.__name__, content, *_attributes(value, own, depth))
+    if attributes := _attributes(value, own, depth):
+        return (kind.__name__, *attributes)
     if kind.__flags__ & _HEAP_TYPE and isinstance(kind.__dict__.get("__repr__"), FunctionType):
         return ByIdentity(value)  # its text is made by code of the program
     return ("text", kind.__name__, _ADDRESS.sub("0x", repr(value)))
+
+
+def _attributes(value: Any, own: object, depth: int) -> list[tuple[str, Any]]:
+    return [(name, copied(each, own, depth + 1)) for name, each in sorted(state_of(value).items())]
+
+
+def _content(value: Any, own: object, depth: int = 0) -> Any:
+    """What an object of a class derived from a built-in container holds, copied without its code; None for any other object."""
+    base, look, plain = next((each for each in _BASES if is_a(value, each[0])), _BASES[0])
+    return copied(plain(look(value)), own, depth + 1) if is_a(value, base) else None
 
 
 def state_of(value: Any) -> dict[str, Any]:
@@ -197,9 +218,14 @@ _TAGS = frozenset({"list", "tuple", "deque", "dict", "set", "name", "text", "obj
 
 
 def public_state(target: Any) -> Any:
-    """The attributes without an underscore of an object that compare by value, copied: what is looked at in the end."""
-    copies = {name: copied(each, target) for name, each in state_of(target).items() if not name.startswith("_")}
-    return ("dict", *[(name, copy) for name, copy in sorted(copies.items()) if not _holds_identities(copy)])
+    """What is looked at in the end: the attributes without an underscore of an object that compare by value, copied; and what it
+    holds, if its class is derived from a built-in container."""
+    copies: list[tuple[Any, Any]] = [
+        (name, copied(each, target)) for name, each in sorted(state_of(target).items()) if not name.startswith("_")
+    ]
+    if (content := _content(target, target)) is not None:
+        copies.append((("name", "items"), content))
+    return ("dict", *[(name, copy) for name, copy in copies if not _holds_identities(copy)])
 
 
 def _holds_identities(copy: Any) -> bool:

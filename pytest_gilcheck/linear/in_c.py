@@ -37,8 +37,8 @@ def inferred_in_c(found: Inferred, cls: type, strategies: Strategies, known: Map
     values = {**_PARAMETERS, **keys, **known}
     for name in dir(cls):
         member = inspect.getattr_static(cls, name)
-        public = not name.startswith("_") or name in PROTOCOL or name == "__next__"
-        in_c = found.left_out.get(name, "").startswith(IN_C) or name == "__next__"
+        public = not name.startswith("_") or name in PROTOCOL
+        in_c = found.left_out.get(name, "").startswith(IN_C)
         if not public or not in_c or not callable(member) or ends_it(name) or (name == "__iter__" and hasattr(cls, "__next__")):
             continue
         given = values_of(member, 1, values)

@@ -18,7 +18,9 @@ from .operations import OperationKind
 from .result import IN_C
 from .values import needed, values_for
 
-PROTOCOL = frozenset({"__getitem__", "__setitem__", "__delitem__", "__contains__", "__len__", "__iter__", "__bool__", "__call__"})
+PROTOCOL = frozenset(
+    {"__getitem__", "__setitem__", "__delitem__", "__contains__", "__len__", "__iter__", "__next__", "__bool__", "__call__"}
+)
 _ENDS_IT = re.compile(r"^(a?close|stop|shutdown|join|start|run|fork|terminate|kill|serve_forever|main)$")
 
 
@@ -69,6 +71,8 @@ def inferred(cls: type, strategies: Strategies, known: Mapping[str, Sequence[Any
     for name in dir(cls):
         if name.startswith("_") and name not in PROTOCOL:
             continue
+        if name == "__iter__" and hasattr(cls, "__next__"):
+            continue  # it is an iterator: to use it up is as many operations as it has elements
         member = inspect.getattr_static(cls, name)
         if member is getattr(object, name, None) or inspect.isclass(member):
             continue

@@ -18,7 +18,7 @@ BEFORE = 0
 MOST_IN_A_LANE = {2: 3, 3: 2}  # by the number of threads: 20 and 90 sequential orders
 WRITTEN = {
     "__getitem__": "{x}[{0}]", "__setitem__": "{x}[{0}] = {1}", "__delitem__": "del {x}[{0}]", "__contains__": "{0} in {x}",
-    "__len__": "len({x})", "__iter__": "list({x})", "__bool__": "bool({x})", "__next__": "next({x})", "__call__": "{x}({all})",
+    "__len__": "len({x})", "__iter__": "list({x})", "__next__": "next({x})", "__bool__": "bool({x})", "__call__": "{x}({all})",
 }  # fmt: skip
 
 

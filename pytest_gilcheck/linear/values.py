@@ -32,6 +32,7 @@ _BY_TYPE: dict[object, tuple[Any, ...]] = {
 _BY_NAME = (
     (re.compile(r"^(max_?|min_?)?(n|k|size|count|max|limit|num|amount|capacity|length|len|times|permits)$"), _SIZES),
     (re.compile(r"(^|_)(maxsize|capacity|size|limit|count)$"), _SIZES),
+    (re.compile(r"(^|_)(version|revision|generation|epoch|stamp|expected)$"), (0, 1)),
     (re.compile(r"(^|_)(index|idx|i|pos|position|offset)$"), (0, 1)),
     (re.compile(r"(^|_)(ttl|timeout|seconds|delay|interval|period|expire|expires)$"), (10, 1)),
     (re.compile(r"(^|_)(key|name|field|topic|id|uid|tag|label|user|path|channel|event|prefix|string|str|text|word|line|section|option|param|attr|attribute|"

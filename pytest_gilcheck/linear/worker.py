@@ -93,7 +93,7 @@ def perform(run: Run, operation: DrawnOperation, bundles: Bundles) -> tuple[Any,
             put(value, kind.targets, bundles)
         if kind.weak:
             return (WEAK,)
-        return (RETURNED, run.copied(copies.used_up(value)))
+        return (RETURNED, run.copied(copies.used_up(value, target)))
     except (Abort, SetupStuck, Uncontrolled):  # of the engine, which ends this run
         raise
     except BaseException as error:

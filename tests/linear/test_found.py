@@ -6,11 +6,12 @@ import pytest
 
 from pytest_gilcheck import gilcheck
 
-from . import classes
+from . import classes, other_classes
 
 judged = partial(gilcheck.linearizable, judge=False, budget=1000)  # the tests look at the result
 
 QUICK = (classes.Counter,)
+NEW = (other_classes.UniqueList, other_classes.Countdown)
 WRONG = [pytest.param(*row, id=row[0].__name__, marks=() if row[0] in QUICK else pytest.mark.slow) for row in classes.WRONG]
 
 
@@ -23,6 +24,18 @@ def test_a_class_that_is_wrong_under_threads_is_found_and_its_fixed_twin_holds(w
     held = judged(fixed, seed=3, examples=40, **given)
     assert held.verdict == "holds", held
     assert held.overlapped == held.pairs
+
+
+OTHERS = [pytest.param(*row, id=row[0].__name__, marks=() if row[0] in NEW else pytest.mark.slow) for row in other_classes.WRONG]
+
+
+@pytest.mark.parametrize(("wrong", "fixed"), OTHERS)
+def test_a_class_of_any_kind_is_found_without_a_strategy_and_its_fixed_twin_holds(wrong, fixed):
+    """Derived from containers, iterators themselves, with descriptors, slots, weak references, locks of all kinds."""
+    found = judged(wrong, seed=3, examples=400)
+    assert found.verdict == "violated", found
+    held = judged(fixed, seed=3, examples=30)
+    assert held.verdict == "holds", held
 
 
 def test_the_smallest_program_is_shown_with_what_orders_give():

@@ -1,6 +1,7 @@
 """A schedule that failed is kept beside hypothesis' example, and the next campaign begins with it."""
 
 import contextlib
+import json
 import threading
 
 import pytest
@@ -71,3 +72,40 @@ def test_a_schedule_that_no_longer_fails_is_dropped_and_so_is_what_cannot_be_rea
 def test_with_a_seed_nothing_is_kept(database):
     assert checked(stack_of(locked=False), seed=1).verdict == "violated"
     assert not any(database.data.values())
+
+
+@pytest.mark.slow
+def test_workers_divide_classes_and_share_what_was_kept(pytester, monkeypatch):
+    """With ``-n``: each class is a test, and the next run begins with the failures that any worker has kept."""
+    pytester.makepyfile(
+        shared="""
+        class Counter:
+            def __init__(self):
+                self.count = 0
+            def add(self):
+                self.count += 1
+                return self.count
+        class Ids:
+            def __init__(self):
+                self.last = 0
+            def next_id(self):
+                self.last = self.last + 1
+                return self.last
+        """,
+        test_shared="""
+        from pytest_gilcheck import linearizable
+        from shared import Counter, Ids
+        test_counter = linearizable(Counter)
+        test_ids = linearizable(Ids)
+        """,
+    )
+    monkeypatch.setenv("PYTHONPATH", str(pytester.path))
+    monkeypatch.delenv("CI", raising=False)  # in CI, hypothesis keeps nothing
+    for again in (False, True):
+        result = pytester.runpytest_subprocess("-n", "2", "--gilcheck-json=e.json", "test_shared.py")
+        result.assert_outcomes(failed=2)
+        records = json.loads((pytester.path / "e.json").read_text())["records"]
+        assert sorted(record["subject"].rpartition("::")[2] for record in records) == ["test_counter", "test_ids"]
+        if again:
+            assert [record["figures"]["programs"] for record in records] == [1, 1]
+            assert [record["figures"]["schedules"] for record in records] == [1, 1]

@@ -132,8 +132,10 @@ def doubt_of(run: ScheduleRun, trace: Trace, engine: Engine, names: Changing, th
         return "not all of its threads are known"
     if run.yields or run.broken_off or len(trace.owners) != run.points:
         return "a thread polls, or a run does not end"
-    if names.anything or names.ends_matter or names.looked_into:
-        return "names may change without a store, or the ends of objects matter"
+    if names.ends_matter:
+        return "its files use weak references, files or finalizers, so it may matter when an object ends"
+    if names.anything or names.looked_into:
+        return "its files use vars(), setattr() or the like, so names may change without a store"
     return ""
 
 
