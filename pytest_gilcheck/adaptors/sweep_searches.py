@@ -18,6 +18,8 @@ from .sweep_course import Course
 from .sweep_fork import WaitingFork
 
 MOST, LEAST = 5.0, 0.5  # seconds for one search
+# A search says "not repeatable" also if it has found nothing in its time, and what only a first run makes was not searched.
+_PERHAPS_SHORT = (SweepOutcome.CUT_SHORT, SweepOutcome.NOT_REPEATABLE)
 _Rank = tuple[bool, int, bool, bool, float]
 
 
@@ -72,7 +74,7 @@ class Searches:
             swept = course.search(budget if seconds > 0 else 0.0)
             if course.was_searched:
                 self._times.update(course.things)
-            if swept.outcome is SweepOutcome.CUT_SHORT and course.was_searched and budget < MOST and put_off.server.lives:
+            if swept.outcome in _PERHAPS_SHORT and course.was_searched and budget < MOST and put_off.server.lives:
                 found[id(course)] = swept  # there may be more time for it when all others are done
                 number += len(queue) + 1
                 heappush(queue, (self._rank(course, tried=True), number, put_off))
