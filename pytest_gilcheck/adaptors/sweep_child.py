@@ -83,12 +83,14 @@ class RecordOfTest(NamedTuple):
         reason: why.
         things: what they contend for.
         ran: whether they do what they should, one after the other.
+        steps: of that run; 0 if it was not seen to its end.
     """
 
     outcome: SweepOutcome | None = None
     reason: str = ""
     things: Sequence[Thing] = ()
     ran: bool = False
+    steps: int = 0
 
     def packed(self) -> dict[str, Any]:
         """As JSON can carry it."""
@@ -111,7 +113,7 @@ def recorded(item: pytest.Function, records: Records, clients: int) -> RecordOfT
     except BaseException as error:  # whatever the test's code raises, SystemExit too
         return RecordOfTest(*_fails_alone(error))
     if found.why:
-        return RecordOfTest(None, found.why, found.things, found.ran)
+        return RecordOfTest(None, found.why, found.things, found.ran, found.steps)
     return RecordOfTest(SweepOutcome.NOTHING, ", ".join(found.in_c))
 
 

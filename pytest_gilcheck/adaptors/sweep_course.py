@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import inf
 from typing import Any
 
-from ..core.clocks import monotonic
 from ..settings import option
 from ..sweep.contended import Met, Thing, unpacked_things
 from ..sweep.footprint import SHARED
@@ -65,7 +65,7 @@ class Course:
         proved: whether what is planted was looked for, and found.
         shares: whether what it shares was seen: then no record of another process may say that it shares nothing.
         things: what its clients contend for, as far as that is known.
-        seconds: that its record took.
+        steps: of its clients, one after the other; of a record that took too long, more than any other one has.
         can_wait: whether its record was made, and its search may come later.
         has_token: whether a schedule is known that broke it.
         was_searched: whether its schedules were searched.
@@ -75,7 +75,7 @@ class Course:
         self._server, self._number, self._order, self._met = server, number, order, met
         self.proved = self.shares = self.can_wait = self.was_searched = False
         self.things: Sequence[Thing] = ()
-        self.seconds, self.has_token = 0.0, bool(order.token)
+        self.steps, self.has_token = inf, bool(order.token)
         self._found = partial(Swept, test=test, threads=order.threads > 0)
 
     def record(self) -> Swept | None:
@@ -108,8 +108,8 @@ class Course:
         return self._found(outcome=SweepOutcome.REFUSED, reason="the process of its sweep has ended")
 
     def _recorded(self) -> Swept | None:
-        order, begun = self._order, monotonic()
-        record: Answer = {"outcome": None, "reason": "", "things": [], "ran": False}
+        order = self._order
+        record: Answer = {"outcome": None, "reason": "", "things": [], "ran": False, "steps": 0}
         if not order.threads:
             record = self._ask("record")
             read_ahead.unpacked_in_parent(record.get("learnt", ""))
@@ -119,7 +119,7 @@ class Course:
         if record["outcome"] is not None:
             return self._found(outcome=SweepOutcome(record["outcome"]), reason=record["reason"])
         self.shares, self.can_wait = record["reason"] == SHARED, record["ran"]
-        self.things, self.seconds = unpacked_things(record["things"]), monotonic() - begun
+        self.things, self.steps = unpacked_things(record["things"]), record["steps"] or inf
         return None
 
     def _searched(self, budget: float) -> Swept:

@@ -1,6 +1,6 @@
 """Searches that are put off until the records are made: the budget goes to what tests contend for, and not to tests in their order.
 
-Of the tests that contend for the same thing, the one whose record took least is searched first. A thing that was searched for comes
+Of the tests that contend for the same thing, the one with the fewest steps is searched first. A thing that was searched for comes
 after all that was not. What is left of the time is divided over the things that are left.
 """
 
@@ -85,7 +85,7 @@ class Searches:
         """The least is searched first: a schedule that is known, then what was searched for least often, in the user's code."""
         times = min((self._times[thing] for thing in course.things), default=int(tried or course.was_searched))
         users = any(of_user(use.file) for thing in course.things for use in thing)
-        return not course.has_token, times, not course.things, not users, course.seconds
+        return not course.has_token, times, not course.things, not users, course.steps
 
     def _count(self, courses: list[Course]) -> int:
         """Of the things that these contend for, those that nobody has searched for; a test without a known thing counts as one."""

@@ -39,12 +39,14 @@ class Footprint(NamedTuple):
         things: what they contend for (`contended`), if that is all known; else empty.
         in_c: the modules of C code of which they call something.
         ran: whether its clients do what they should, one after the other, as far as that was seen.
+        steps: of that run; 0 if it was not seen to its end.
     """
 
     why: str
     things: Sequence[Thing] = ()
     in_c: Sequence[str] = ()
     ran: bool = True
+    steps: int = 0
 
 
 class Records:
@@ -119,14 +121,15 @@ class _Record(NamedTuple):
     unknown: str = ""
     shares: bool = False  # it shows an object that both touch, whether it changes or not
     in_c: Sequence[str] = ()
+    steps: int = 0
 
 
 def _told(record: _Record) -> Footprint:
     if record.failed or not (record.things or record.unknown):
         return Footprint(record.failed, in_c=record.in_c, ran=record.ran)
     if not record.things:
-        return Footprint(f"it is not known what {record.unknown} touches")
-    return Footprint(SHARED, () if record.unknown else record.things)
+        return Footprint(f"it is not known what {record.unknown} touches", steps=record.steps)
+    return Footprint(SHARED, () if record.unknown else record.things, steps=record.steps)
 
 
 def _recorded(explorer: Explorer, until: float) -> _Record:
@@ -142,7 +145,7 @@ def _recorded(explorer: Explorer, until: float) -> _Record:
     things, unplaced = things_of(trace, harmless)
     unknown = [what for point, what in trace.not_known.items() if not _is_harmless(trace, point, what)]
     what = _in_words(unknown[0]) if unknown else unplaced
-    return _Record(things=things, unknown=what, shares=trace.shares(), in_c=modules_in_c(trace))
+    return _Record(things=things, unknown=what, shares=trace.shares(), in_c=modules_in_c(trace), steps=run.points)
 
 
 def _is_harmless(trace: Trace, point: int, unknown: str | tuple[CodeType, int]) -> bool:
