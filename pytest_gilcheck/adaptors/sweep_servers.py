@@ -26,6 +26,7 @@ import pytest
 from ..core.origin import of_user
 from ..sweep.contended import Met
 from ..sweep.swept import SweepOutcome, Swept
+from . import read_ahead
 from .sweep_course import Course, Order
 from .sweep_fork import Answer, WaitingFork
 from .sweep_process_wide import is_process_wide, loaded
@@ -108,6 +109,7 @@ class _Server(WaitingFork):
     def __init__(self, item: pytest.Function, items: Sequence[pytest.Item]) -> None:
         self.item, self.around = item, _Around.of(item)
         self._asked = False
+        read_ahead.before_fork(("gil_fuzz",))  # a fifth of a record's time, if each fork does it
         super().__init__(lambda: SweepServer([*items, item]).answer)
 
     def ask(self, order: Answer, limit: float) -> Answer | None:
