@@ -7,8 +7,10 @@ sends what it has learnt of each file, and the parent keeps it for its next fork
 from __future__ import annotations
 
 import sys
+from base64 import b64decode, b64encode
 from collections.abc import Collection, Mapping
 from importlib import import_module
+from pickle import dumps, loads
 from typing import Any
 
 _READER = "pytest_gilcheck.engine.bytecode.sources"
@@ -37,3 +39,16 @@ def in_parent(facts: Mapping[str, Any]) -> None:
     if facts:
         import_module(_ENTRY)
         import_module(_READER).keep(facts)
+
+
+def packed_of_child(sent: set[str]) -> str:
+    """What this process has learnt, as text, without these files; those that it tells of are added."""
+    facts = {path: found for path, found in of_child().items() if path not in sent}
+    sent.update(facts)
+    return b64encode(dumps(facts)).decode() if facts else ""
+
+
+def unpacked_in_parent(packed: str) -> None:
+    """Keep what a fork has packed."""
+    if packed:
+        in_parent(loads(b64decode(packed)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from _pytest.tmpdir import tmppath_result_key
@@ -25,7 +25,7 @@ from ..fuzz.isolated import isolated
 from ..fuzz.result import FuzzResult, NoClaim
 from ..search.plan import FuzzPlan
 from ..sweep.canary import broken, unseen
-from ..sweep.contended import Thing
+from ..sweep.contended import Thing, packed_things
 from ..sweep.footprint import Records
 from ..sweep.swept import Failed, SweepOutcome
 from . import explanations
@@ -75,8 +75,30 @@ def give_back(records: Records | None) -> None:
         records.give_back()
 
 
-def recorded(item: pytest.Function, records: Records, clients: int) -> tuple[SweepOutcome | None, str, Sequence[Thing]]:
-    """What the records of so many clients decide, no outcome if their schedules have to be searched; why; what they contend for.
+class RecordOfTest(NamedTuple):
+    """What the records of a test's clients decide.
+
+    Attributes:
+        outcome: None if their schedules have to be searched.
+        reason: why.
+        things: what they contend for.
+        ran: whether they do what they should, one after the other.
+        steps: of that run; 0 if it was not seen to its end.
+    """
+
+    outcome: SweepOutcome | None = None
+    reason: str = ""
+    things: Sequence[Thing] = ()
+    ran: bool = False
+    steps: int = 0
+
+    def packed(self) -> dict[str, Any]:
+        """As JSON can carry it."""
+        return {**self._asdict(), "things": packed_things(self.things)}
+
+
+def recorded(item: pytest.Function, records: Records, clients: int) -> RecordOfTest:
+    """What the records of so many clients decide.
 
     Args:
         records: with what ends the run of a client that changes what belongs to the process.
@@ -87,10 +109,12 @@ def recorded(item: pytest.Function, records: Records, clients: int) -> tuple[Swe
             found = records.footprint(clients_program(item, clients)[0])
     except NotExplorable as error:
         late = monotonic() - begun >= records.limit  # then no other process is asked, which would take as long
-        return SweepOutcome.CUT_SHORT if late else SweepOutcome.REFUSED, str(error), ()
+        return RecordOfTest(SweepOutcome.CUT_SHORT if late else SweepOutcome.REFUSED, str(error))
     except BaseException as error:  # whatever the test's code raises, SystemExit too
-        return (*fails_alone(error), ())
-    return (None, found.why, found.things) if found.why else (SweepOutcome.NOTHING, ", ".join(found.in_c), ())
+        return RecordOfTest(*fails_alone(error))
+    if found.why:
+        return RecordOfTest(None, found.why, found.things, found.ran, found.steps)
+    return RecordOfTest(SweepOutcome.NOTHING, ", ".join(found.in_c))
 
 
 def searched(item: pytest.Function, clients: int, budget: float) -> Found:

@@ -8,18 +8,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import inf
 from typing import Any
 
 from ..settings import option
 from ..sweep.contended import Met, Thing, unpacked_things
 from ..sweep.footprint import SHARED
 from ..sweep.swept import SweepOutcome, Swept
+from . import read_ahead
 from .sweep_child import MARGIN
 from .sweep_fork import Answer, WaitingFork
 from .sweep_server import CLIENTS
 from .sweep_stress import for_real
 
 _PATIENCE = 4 * MARGIN  # seconds beyond the budget until the process is taken for one that hangs; its own forks end before that
+
+_PUT_OFF = "its schedules were to be searched after the records of other tests, and the run ended before"
 
 
 @dataclass(frozen=True)
@@ -28,7 +32,7 @@ class Order:
 
     Attributes:
         threads: that the plain run has started.
-        budget: seconds for the search; 0 if there is no time for one.
+        budget: seconds for the search, if it cannot be put off; 0 if there is no time for one.
         canary: whether to look for what is planted first.
         opt_out: what keeps the test from running in threads: it is recorded then, and no schedule is searched.
         token: of the schedule that broke the test last time; empty without one.
@@ -63,15 +67,22 @@ class Course:
     Attributes:
         proved: whether what is planted was looked for, and found.
         shares: whether what it shares was seen: then no record of another process may say that it shares nothing.
+        things: what its clients contend for, as far as that is known.
+        steps: of its clients, one after the other; of a record that took too long, more than any other one has.
+        can_wait: whether its record was made, and its search may come later.
+        has_token: whether a schedule is known that broke it.
+        was_searched: whether its schedules were searched.
     """
 
     def __init__(self, server: WaitingFork, number: int, test: str, order: Order, met: Met) -> None:
         self._server, self._number, self._order, self._met = server, number, order, met
-        self.proved = self.shares = False
-        self._test, self._found = test, partial(Swept, test=test, threads=order.threads > 0)
+        self.proved = self.shares = self.can_wait = self.was_searched = False
+        self.things: Sequence[Thing] = ()
+        self.steps, self.has_token = inf, bool(order.token)
+        self._found = partial(Swept, test=test, threads=order.threads > 0)
 
-    def run(self) -> Swept:
-        """What becomes of the test.
+    def record(self) -> Swept | None:
+        """What becomes of the test by its record; None if its schedules have to be searched.
 
         Raises:
             CanaryMissed: the order was to look for what is planted, and it was not found.
@@ -83,13 +94,28 @@ class Course:
                 self.proved = True
             return self._recorded()
         except _Gone:
-            return self._found(outcome=SweepOutcome.REFUSED, reason="the process of its sweep has ended")
+            return self._gone()
 
-    def _recorded(self) -> Swept:
+    def put_off(self) -> Swept:
+        """What is said of the test until its schedules are searched."""
+        return self._found(outcome=SweepOutcome.CUT_SHORT, reason=_PUT_OFF, put_off=True)
+
+    def search(self, budget: float) -> Swept:
+        """What becomes of the test by its schedules, in so many seconds; or by those of tests that meet the same."""
+        try:
+            return self._searched(budget)
+        except _Gone:
+            return self._gone()
+
+    def _gone(self) -> Swept:
+        return self._found(outcome=SweepOutcome.REFUSED, reason="the process of its sweep has ended")
+
+    def _recorded(self) -> Swept | None:
         order = self._order
-        record: Answer = {"outcome": None, "reason": "", "things": []}
+        record: Answer = {"outcome": None, "reason": "", "things": [], "ran": False, "steps": 0}
         if not order.threads:
             record = self._ask("record")
+            read_ahead.unpacked_in_parent(record.get("learnt", ""))
         if order.opt_out:
             needless = record["outcome"] == SweepOutcome.NOTHING
             return self._found(outcome=SweepOutcome.LEFT_OUT, reason=order.opt_out, opt_out=order.opt_out, needless=needless)
@@ -98,25 +124,28 @@ class Course:
             return Swept.unpacked(self._found(outcome=SweepOutcome.REFUSED).packed() | found)
         if record["outcome"] is not None:
             return self._found(outcome=SweepOutcome(record["outcome"]), reason=record["reason"])
-        self.shares = record["reason"] == SHARED
-        return self._searched(unpacked_things(record["things"]))
+        self.shares, self.can_wait = record["reason"] == SHARED, record["ran"]
+        self.things, self.steps = unpacked_things(record["things"]), record["steps"] or inf
+        return None
 
-    def _searched(self, things: Sequence[Thing]) -> Swept:
+    def _searched(self, budget: float) -> Swept:
         order, answer = self._order, None
-        if order.token and order.budget:
-            answer = self._ask("replay", budget=order.budget, token=order.token)
-        elif not order.token and (instead := self._met.instead(things)) is not None:
+        self.was_searched = False
+        if order.token and budget:
+            answer = self._ask("replay", budget=budget, token=order.token)
+        elif not order.token and (instead := self._met.instead(self.things)) is not None:
             return self._found(outcome=instead.outcome, reason=instead.reason, like=instead.like)
-        if not order.budget:
+        if not budget:
             return self._found(outcome=SweepOutcome.CUT_SHORT, reason=f"{option('sweep_budget')} was spent before")
+        self.was_searched = True
         if answer is None or answer["outcome"] is None:
-            answer = self._ask("search", budget=order.budget, clients=1 if order.threads else CLIENTS)
+            answer = self._ask("search", budget=budget, clients=1 if order.threads else CLIENTS)
         swept = Swept.unpacked(self._found(outcome=SweepOutcome.REFUSED).packed() | answer)
-        self._met.add(swept, things)
+        self._met.add(swept, self.things)
         return swept
 
     def _ask(self, do: str, **more: Any) -> Answer:
-        answer = self._server.ask({"do": do, "test": self._number, **more}, self._order.budget + _PATIENCE)
+        answer = self._server.ask({"do": do, "test": self._number, **more}, more.get("budget", 0.0) + _PATIENCE)
         if answer is None:
             raise _Gone
         return answer

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
+from itertools import pairwise
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -63,6 +64,8 @@ _SHARED = (type, ModuleType, FunctionType, type(os.environ))
 _STORES = ("STORE_ATTR", "DELETE_ATTR")
 _STORE_CODES = frozenset(dis.opmap[name] for name in _STORES)
 _LOADS = ("LOAD_GLOBAL", "LOAD_NAME")
+_LOAD_CODES = frozenset(dis.opmap[name] for name in _LOADS)
+_CACHE = dis.opmap.get("CACHE", 0)
 client: ContextVar[int | None] = ContextVar("gilcheck_client", default=None)  # which client's set-up or body runs
 
 
@@ -110,8 +113,7 @@ def by_its_code(functions: Iterable[Callable[..., Any]]) -> str | None:
 
 def _stored(code: CodeType, names: dict[str, Any]) -> Iterator[str]:
     holder: Any = None
-    stores = not _STORE_CODES.isdisjoint(code.co_code[::2])
-    for each in dis.get_instructions(code) if stores else ():  # which takes 2 ms of a test that stores nothing
+    for each in dis.get_instructions(code) if _stores_in_a_global(code) else ():  # which takes 2 ms, and most tests do not
         if each.opname in _STORES and holder is not None:
             line = code_position(code, each.offset).line
             what = f"sets {name_of_shared(holder)}.{each.argval}"
@@ -122,6 +124,12 @@ def _stored(code: CodeType, names: dict[str, Any]) -> Iterator[str]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _stored(constant, names)
+
+
+def _stores_in_a_global(code: CodeType) -> bool:
+    """Whether an instruction that stores an attribute comes right after one that loads a global name."""
+    opcodes = [each for each in code.co_code[::2] if each != _CACHE]
+    return any(each in _STORE_CODES and before in _LOAD_CODES for before, each in pairwise(opcodes))
 
 
 def name_of_shared(target: Any) -> str:

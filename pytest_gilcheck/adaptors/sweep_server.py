@@ -20,11 +20,10 @@ from ..core import own_modules
 from ..core.child import ChildSide, Outcome, fork
 from ..core.descriptors import OwnDescriptor
 from ..core.system import exit_at_once, getpid
-from ..sweep.contended import packed_things
 from ..sweep.footprint import Records
 from ..sweep.swept import SweepOutcome
-from . import sweep_child, sweep_stress
-from .sweep_child import MARGIN, Found, in_a_fork
+from . import read_ahead, sweep_child, sweep_stress
+from .sweep_child import MARGIN, Found, RecordOfTest, in_a_fork
 from .sweep_fork import Answer
 from .sweep_process_wide import refused
 
@@ -68,12 +67,14 @@ class SweepServer:
             fresh = self._recorder is None
             recorder = self._recorder = self._recorder or _RecordingFork(records, self._items)
             answer = recorder.record(item)
+            if answer is not None:
+                read_ahead.unpacked_in_parent(answer.get("learnt", ""))
             nothing = answer is not None and answer["outcome"] == SweepOutcome.NOTHING
             if not nothing or recorder.recorded == _MOST:
                 self._end_recorder()
             # That clients fail, or die, may come of what earlier tests have left in that fork. A late one takes as long again.
             if nothing or fresh or (answer is not None and answer["outcome"] in (None, SweepOutcome.CUT_SHORT)):
-                return answer or {"outcome": None, "reason": "", "things": []}  # the search finds out which run ends its process
+                return answer or RecordOfTest().packed()  # the search finds out which run ends its process
 
     def end(self, item: pytest.Function) -> Answer:
         """There are no more orders."""
@@ -162,13 +163,14 @@ class _RecordingFork:
 
 
 def _record_all(side: ChildSide, orders: OwnDescriptor, records: Records, items: Sequence[Any]) -> NoReturn:
+    files: set[str] = set()  # of which the parent knows what was learnt
     try:
         while given := orders.read(_PART):
             side.set_deadline(RECORD + MARGIN)
-            outcome, why, things = sweep_child.recorded(items[int(given)], records, CLIENTS)
+            found = sweep_child.recorded(items[int(given)], records, CLIENTS).packed()
             if getpid() != side.pid:  # the test has forked, and has not ended that process
                 break
             side.set_deadline(None)
-            side.send_note(json.dumps({"outcome": outcome, "reason": why, "things": packed_things(things)}).encode())
+            side.send_note(json.dumps(found | {"learnt": read_ahead.packed_of_child(files)}).encode())
     finally:
         exit_at_once(1)

@@ -15,26 +15,31 @@ makes has been made.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from unittest import TestCase
 
 import pytest
 
 from ..core.origin import of_user
 from ..sweep.contended import Met
 from ..sweep.swept import SweepOutcome, Swept
+from . import read_ahead
 from .sweep_course import Course, Order
 from .sweep_fork import Answer, WaitingFork
 from .sweep_process_wide import is_process_wide, loaded
+from .sweep_searches import Searches
 from .sweep_server import SweepServer
 
 _UNSURE = (SweepOutcome.NOT_REPEATABLE, SweepOutcome.REFUSED)  # as what earlier tests have left may be missing
 _NEEDS = "its clients need what earlier tests have left, and no process has that from before its first run"
 _ENDING = 5.0  # seconds for a process to end what it has started
 _RECORD = 120.0  # seconds until a process that records hangs
+_OF_TEST_CASES = "_unittest_setUpClass_fixture_"  # how the names of such fixtures begin
 _MOST = 5  # older ones: fixtures have as many scopes
+_MOST_KEPT = 8  # of those that are only there for searches that are put off: each keeps some memory
 _HOOKS = ("pytest_runtest_protocol", "pytest_runtest_logstart", "pytest_runtest_setup")  # before a test's body
 
 
@@ -55,11 +60,22 @@ class _Around:
     @classmethod
     def of(cls, item: pytest.Function) -> _Around:
         stack = item.session._setupstate.stack
-        wider = (each for node, (finalizers, _) in stack.items() if node is not item for each in finalizers[1:])  # after its own
+        found = ((node, each) for node, (finalizers, _) in stack.items() if node is not item for each in finalizers[1:])  # its own
+        wider = (each for node, each in found if not _does_nothing(node, each))
         return cls(tuple(wider), tuple(warnings.filters), loaded())
 
     def same(self, other: _Around) -> bool:
         return (self._ids, self.filters, self.refused) == (other._ids, other.filters, other.refused)
+
+    def stays(self, item: pytest.Item, following: pytest.Item | None) -> bool:
+        """Whether all of this outlives the teardown of a test, and what the set-up of the next one ends."""
+        if not self.wider:
+            return True
+        if following is None or _wider_parameters(item) != _wider_parameters(following):
+            return False
+        chain = following.listchain()
+        kept = (each for node, (finalizers, _) in item.session._setupstate.stack.items() if node in chain for each in finalizers)
+        return self._ids <= set(map(id, kept))
 
     def has(self, other: _Around) -> bool:
         """Whether what was set up around another test still is."""
@@ -70,12 +86,30 @@ class _Around:
         return set(map(id, self.wider))
 
 
+def _does_nothing(node: Any, finalizer: Any) -> bool:
+    """Whether this is of the fixture that pytest makes for every class of `unittest`, and this one has nothing to set up."""
+    fixture = getattr(getattr(finalizer, "func", None), "__self__", None)
+    if not str(getattr(fixture, "argname", "")).startswith(_OF_TEST_CASES):
+        return False
+    found = ((getattr(node.obj, name, None), getattr(TestCase, name)) for name in ("setUpClass", "tearDownClass"))
+    return all(getattr(own, "__func__", own) is default.__func__ for own, default in found)
+
+
+def _wider_parameters(item: pytest.Item) -> dict[str, int]:
+    """Of fixtures that are wider than the test: where the next test has another one, its set-up ends the fixture."""
+    given = getattr(item, "callspec", None)
+    if given is None:
+        return {}
+    return {name: index for name, index in given.indices.items() if str(given._arg2scope[name].value) != "function"}
+
+
 class _Server(WaitingFork):
     """A process, with the test before whose body it was forked, and what was set up around that."""
 
     def __init__(self, item: pytest.Function, items: Sequence[pytest.Item]) -> None:
         self.item, self.around = item, _Around.of(item)
         self._asked = False
+        read_ahead.before_fork(("gil_fuzz",))  # a fifth of a record's time, if each fork does it
         super().__init__(lambda: SweepServer([*items, item]).answer)
 
     def ask(self, order: Answer, limit: float) -> Answer | None:
@@ -106,6 +140,8 @@ class SweepServers:
         self.proved = False
         self._older: list[_Server] = []
         self._present: _Server | None = None
+        self._kept: list[_Server] = []  # for searches that are put off
+        self._searches = Searches()
         self._with_forks: set[Path] = set()  # files of tests that need a fork each
         self._next: pytest.Item | None = None  # for which the present one is still good
 
@@ -118,7 +154,7 @@ class SweepServers:
         around, present = _Around.of(item), self._present
         for each in [each for each in self._older if not (each.lives and around.has(each.around))]:
             self._older.remove(each)
-            each.dismiss()
+            self._retire(each)
         alone = item.path in self._with_forks or _has_hooks(item)
         if not alone and present is not None and present.lives and item is self._next and present.around.same(around):
             return
@@ -147,15 +183,15 @@ class SweepServers:
         if older is None:
             self._older = [*self._older, present]
             if len(self._older) > _MOST:
-                self._older.pop(0).dismiss()
+                self._retire(self._older.pop(0))
         elif older is not present and not order.threads and id(item) in self._numbers:
             swept, final = self._asked(older, item, order)
             if final:
                 return swept
         swept, final = self._asked(present, item, order)
-        if older is not None and older is not present and swept.decided:
+        if older is not None and older is not present and (swept.decided or swept.put_off):
             self._older[self._older.index(older)] = present
-            older.dismiss()
+            self._retire(older)
         if present.lives and not final and present.item is not item and not order.threads:
             return self._after_its_run(item, swept)
         return swept
@@ -183,21 +219,60 @@ class SweepServers:
     def _asked(self, server: _Server, item: pytest.Function, order: Order) -> tuple[Swept, bool]:
         """What a process says of a test; and whether no other one would know better."""
         course = Course(server, self._number(item), item.nodeid, order, self._met)
-        swept = course.run()
+        swept = course.record()
         self.proved = self.proved or course.proved
+        if swept is None and course.can_wait:
+            self._searches.add(server, course)
+            return course.put_off(), True
+        swept = swept or course.search(order.budget)
         return swept, course.shares or swept.outcome not in _UNSURE or is_process_wide(swept.reason)
 
+    @property
+    def put_off(self) -> int:
+        """How many searches are still to be made."""
+        return len(self._searches)
+
+    def due(self, item: pytest.Item, following: pytest.Item | None, left: Callable[[], float]) -> Iterator[Swept]:
+        """Before the teardown of a test: make the searches that cannot wait any longer; all of them after the last test.
+
+        Args:
+            following: the test after it.
+            left: seconds for searches.
+        """
+        if following is None:
+            yield from self._searches.made(lambda server: True, left)
+            return
+        due = [each for each in (*self._older, *self._kept, *self._only_present) if not each.around.stays(item, following)]
+        due += self._kept[: max(0, len(self._kept) - _MOST_KEPT)]
+        if due:
+            yield from self._searches.made(lambda server: any(server is each for each in due), left)
+        for each in [each for each in self._kept if not self._searches.has(each)]:
+            self._kept.remove(each)
+            each.dismiss()
+
+    @property
+    def _only_present(self) -> list[_Server]:
+        """The present one, unless it is one of the older ones too."""
+        return [] if self._present is None or any(self._present is each for each in self._older) else [self._present]
+
+    def _retire(self, server: _Server) -> None:
+        """End a process that is not asked for another test, unless it has searches to make."""
+        if server.lives and self._searches.has(server):
+            self._kept.append(server)
+        else:
+            server.dismiss()
+
     def _leave(self) -> None:
-        """End the present one, unless it is one of the older ones too."""
-        if self._present is not None and all(self._present is not each for each in self._older):
-            self._present.dismiss()
+        """The present one is not asked any more, unless it is one of the older ones too."""
+        for each in self._only_present:
+            self._retire(each)
         self._present = None
 
     def end(self) -> None:
         """End all of them."""
-        self._leave()
-        while self._older:
-            self._older.pop().dismiss()
+        for each in (*self._only_present, *self._older, *self._kept):
+            each.dismiss()
+        self._present, self._older, self._kept = None, [], []
 
 
 def _has_hooks(item: pytest.Function) -> bool:

@@ -28,15 +28,16 @@ from .options import settings_of
 from .sweep_course import CanaryMissed, Order
 from .sweep_opt_outs import OptOuts
 from .sweep_process_wide import by_fixture
+from .sweep_searches import LEAST, MOST
 from .sweep_servers import SweepServers
 from .sweep_stress import share_of
-from .sweep_summary import SweepSummary, goal_of, last_sweep
+from .sweep_summary import LATE, SweepSummary, goal_of, last_sweep
 
 LEFT_OUT = "gilcheck_sweep_leave_out"  # the ini setting
 _LEAST = 60.0  # seconds for a sweep
-_OF_A_TEST, _LEAST_OF_A_TEST = 5.0, 0.5  # seconds for one search
 _RECORD = 0.1  # seconds that a record may take, until it is known
-_SHARE = 0.1  # of what is left, for one search
+_SHARE = 0.1  # of what is left, for one search that cannot be put off
+_KEPT = 0.3  # of the budget, for searches that are put off
 _STARTS = ((_thread, "start_new_thread"), (threading, "_start_new_thread"), (threading, "_start_joinable_thread"))
 _FAILS = "its plain run does not pass"
 _FOUND = pytest.StashKey[Swept | None]()
@@ -117,6 +118,8 @@ class Sweep:
             assert isinstance(item, pytest.Function)
             item.stash[_WAITS] = False
             item.stash[_FOUND] = self._swept(item, self._servers, nextitem)
+        if self._servers is not None and self._servers.put_off and not (item.session.shouldfail or item.session.shouldstop):
+            self._search(item, self._servers, nextitem)
         return (yield)
 
     @pytest.hookimpl(wrapper=True)
@@ -135,11 +138,10 @@ class Sweep:
     def _swept(self, item: pytest.Function, servers: SweepServers, following: pytest.Item | None) -> Swept:
         begun = monotonic()
         left = self._left() - self._for_records(item)
-        budget = min(_OF_A_TEST, max(_LEAST_OF_A_TEST, _SHARE * left)) if left > 0 else 0.0
+        budget = min(MOST, max(LEAST, _SHARE * left)) if left > 0 else 0.0
         if self._real:
             budget = share_of(left, self._to_come(item))
-        if (cancel := getattr(item.config.hook, "pytest_timeout_cancel_timer", None)) is not None:
-            cancel(item=item)  # pytest-timeout would end the test for what the sweep takes
+        _without_timeout(item)
         try:
             opt_out, token = self._opt_outs.of(item), self._last.token(item.nodeid)
             swept = servers.sweep(item, Order(self._threads, budget, not servers.proved, opt_out, token, self._real), following)
@@ -153,18 +155,47 @@ class Sweep:
             self._recorded, self._recording = self._recorded + 1, self._recording + took
         return swept
 
-    def _for_records(self, item: pytest.Function) -> float:
+    def _search(self, item: pytest.Item, servers: SweepServers, following: pytest.Item | None) -> None:
+        """Make the searches that were put off, and cannot wait any longer."""
+        _without_timeout(item)
+        kept = self._for_records(item) if following is not None else 0.0
+        begun = monotonic()
+        try:
+            for swept in servers.due(item, following, lambda: self._left() - kept - (monotonic() - begun)):
+                self._tell(item, swept)
+        finally:
+            self._spent += monotonic() - begun
+
+    def _tell(self, item: pytest.Item, swept: Swept) -> None:
+        """What has become of a test of which the report is perhaps made already."""
+        if swept.test == item.nodeid:
+            item.stash[_FOUND] = swept
+        elif (output := getattr(item.config, "workeroutput", None)) is not None:
+            output.setdefault(LATE, []).append(swept.packed())
+        elif (summary := item.config.pluginmanager.get_plugin("gilcheck-sweep-summary")) is not None:
+            summary.add(swept)
+
+    def _for_records(self, item: pytest.Item) -> float:
         """Seconds that the records of the tests to come take, at most half of what is left: no search may spend them."""
         return min(self._to_come(item) * self._recording / self._recorded, self._left() / 2)
 
-    def _to_come(self, item: pytest.Function) -> float:
+    def _to_come(self, item: pytest.Item) -> float:
         """How many tests come after this one."""
         workers: int = getattr(item.config, "workerinput", {}).get("workercount", 1)
         return max(0.0, len(item.session.items) / workers - self._begun)
 
+    @property
+    def _allowed(self) -> float:
+        return max(_LEAST, self._plain) if self._budget is None else self._budget
+
     def _left(self) -> float:
-        allowed = max(_LEAST, self._plain) if self._budget is None else self._budget
-        return allowed - self._spent
+        return self._allowed - self._spent
+
+    @property
+    def _no_more(self) -> bool:
+        """Whether no test is recorded any more: what is left of the budget is for searches."""
+        kept = _KEPT * self._allowed if self._servers is not None and self._servers.put_off else 0.0
+        return self._left() <= kept
 
     def _left_out(self, item: pytest.Item) -> Swept | None:
         """A test that is not to be swept, with why; None for all others."""
@@ -172,7 +203,7 @@ class Sweep:
             if fnmatch(item.nodeid, pattern) or item.nodeid.startswith(f"{pattern}::"):
                 return Swept(test=item.nodeid, outcome=SweepOutcome.LEFT_OUT, reason=f"{LEFT_OUT} has {pattern!r}")
         why = self._refused or _unsupported(item) or by_fixture(getattr(item, "fixturenames", ())) or can_fork()
-        spent = self._left() <= 0
+        spent = self._no_more
         if why is None and not spent:
             return None
         if opt_out := self._opt_outs.of(item):
@@ -200,6 +231,12 @@ class Sweep:
         finally:
             for module, name, function in real:
                 setattr(module, name, function)
+
+
+def _without_timeout(item: pytest.Item) -> None:
+    """pytest-timeout would end the test for what the sweep takes."""
+    if (cancel := getattr(item.config.hook, "pytest_timeout_cancel_timer", None)) is not None:
+        cancel(item=item)
 
 
 def _unsupported(item: pytest.Item) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ from .options import target
 from .reporting import Summary
 from .sweep_progress import SweepProgress
 
+LATE = "gilcheck_sweep"  # of a worker's output
 _IN_CACHE = "gilcheck/sweep"
 
 
@@ -93,10 +95,19 @@ class SweepSummary:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if (found := getattr(report, "gilcheck_sweep", None)) is not None:
-            test = Swept.unpacked(found)
-            self._account.add(test)
-            if self._progress is not None:
-                self._progress.add(test)
+            self.add(Swept.unpacked(found))
+
+    def add(self, test: Swept) -> None:
+        """Something has become of a test."""
+        self._account.add(test)
+        if self._progress is not None and not test.put_off:
+            self._progress.add(test)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """What a worker has found out after the reports of its tests."""
+        for found in getattr(node, "workeroutput", {}).get(LATE, ()):
+            self.add(Swept.unpacked(found))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:

@@ -55,8 +55,15 @@ class SweepAccount:
     def __init__(self, root: str, goal: SweepGoal) -> None:
         self._root, self._goal = root, goal
         self._tests: list[Swept] = []
+        self._put_off: dict[str, int] = {}  # where each such test is
 
     def add(self, test: Swept) -> None:
+        """What has become of a test. It takes the place of what was said when its search was put off."""
+        if not test.put_off and (place := self._put_off.pop(test.test, None)) is not None:
+            self._tests[place] = test
+            return
+        if test.put_off:
+            self._put_off[test.test] = len(self._tests)
         self._tests.append(test)
 
     @property

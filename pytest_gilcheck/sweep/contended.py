@@ -117,6 +117,7 @@ class Met:
 
     def add(self, test: Swept, things: Sequence[Thing]) -> None:
         """A test was searched. Without things, or without places that break it, it says nothing of others."""
+        self._searched = [each for each in self._searched if each[0].test != test.test]  # it had less time then
         if things and test.outcome in _SEARCHED and (test.failed is None or test.failed.cause):
             self._searched.append((test, things))
 

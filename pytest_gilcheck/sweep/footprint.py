@@ -38,11 +38,15 @@ class Footprint(NamedTuple):
         why: the schedules have to be searched; empty if the clients share nothing that was seen.
         things: what they contend for (`contended`), if that is all known; else empty.
         in_c: the modules of C code of which they call something.
+        ran: whether its clients do what they should, one after the other, as far as that was seen.
+        steps: of that run; 0 if it was not seen to its end.
     """
 
     why: str
     things: Sequence[Thing] = ()
     in_c: Sequence[str] = ()
+    ran: bool = True
+    steps: int = 0
 
 
 class Records:
@@ -112,32 +116,36 @@ def _footprint(explorer: Explorer, until: float) -> Footprint:
 
 class _Record(NamedTuple):
     failed: str = ""  # there is none, and why
+    ran: bool = True  # no client has failed in it
     things: Sequence[Thing] = ()
     unknown: str = ""
     shares: bool = False  # it shows an object that both touch, whether it changes or not
     in_c: Sequence[str] = ()
+    steps: int = 0
 
 
 def _told(record: _Record) -> Footprint:
     if record.failed or not (record.things or record.unknown):
-        return Footprint(record.failed, in_c=record.in_c)
+        return Footprint(record.failed, in_c=record.in_c, ran=record.ran)
     if not record.things:
-        return Footprint(f"it is not known what {record.unknown} touches")
-    return Footprint(SHARED, () if record.unknown else record.things)
+        return Footprint(f"it is not known what {record.unknown} touches", steps=record.steps)
+    return Footprint(SHARED, () if record.unknown else record.things, steps=record.steps)
 
 
 def _recorded(explorer: Explorer, until: float) -> _Record:
     trace, harmless = Trace(explorer.engine, focusing=True, until=until), Harmless()
+    trace.lasting = False
     explorer.prepared = harmless.look
     with trace:
         run, failure = explorer.follow(Schedule(), recording=True)
     if failure is not None:
-        return _Record(failure.message)
+        return _Record(failure.message, ran=False)
     if trace.gave_up or run.unreported:
         return _Record("its record takes too long")
     things, unplaced = things_of(trace, harmless)
     unknown = [what for point, what in trace.not_known.items() if not _is_harmless(trace, point, what)]
-    return _Record("", things, _in_words(unknown[0]) if unknown else unplaced, trace.shares(), modules_in_c(trace))
+    what = _in_words(unknown[0]) if unknown else unplaced
+    return _Record(things=things, unknown=what, shares=trace.shares(), in_c=modules_in_c(trace), steps=run.points)
 
 
 def _is_harmless(trace: Trace, point: int, unknown: str | tuple[CodeType, int]) -> bool:

@@ -70,6 +70,7 @@ class Swept:
         opt_out: what keeps it from running in threads; empty if nothing.
         needless: whether it shares nothing that was seen, although it is kept from running in threads.
         like: the test that was searched, and meets all that this one meets; empty without one.
+        put_off: whether its schedules are still to be searched.
     """
 
     test: str
@@ -80,6 +81,7 @@ class Swept:
     opt_out: str = ""
     needless: bool = False
     like: str = ""
+    put_off: bool = False
 
     @property
     def decided(self) -> bool:

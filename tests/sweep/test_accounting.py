@@ -57,6 +57,17 @@ def test_tests_that_meet_the_same_lines_are_one_cause_shown_by_the_smallest_sche
     assert len(other.tests) == 1
 
 
+def test_what_a_search_says_takes_the_place_of_what_was_said_when_it_was_put_off(account, shop):
+    waits = held("a", SweepOutcome.CUT_SHORT, reason="the run ended before", put_off=True)
+    lines = list(account([waits, held("b")]).lines())
+    assert (lines[0], lines[2]) == ("1 of 2 tests swept, 0 of them with threads of their own", "    1 cut short")
+    lines = list(account([waits, held("b"), broken("a", shop)]).lines())
+    assert lines[0].startswith("2 of 2 tests swept")
+    assert not any("cut short" in line for line in lines)
+    lines = list(account([waits, waits, broken("a", shop)]).lines())
+    assert lines[0].startswith("1 of 2 tests swept"), "a rerun that was not searched stays cut short"
+
+
 @pytest.mark.parametrize(
     ("file", "whose"),
     [

@@ -113,8 +113,8 @@ def test_clients_that_log_to_what_they_can_read_share_it():
 def test_c_code_of_a_dependency_is_named_and_that_of_the_library_is_not():
     pytest.importorskip("markupsafe._speedups")
     markupsafe = pytest.importorskip("markupsafe")
-    assert of_clients(lambda: markupsafe.escape("<")) == ("", (), ["markupsafe._speedups"])
-    assert of_clients(lambda: json.loads("[1]")) == ("", (), [])
+    assert of_clients(lambda: markupsafe.escape("<"))[:3] == ("", (), ["markupsafe._speedups"])
+    assert of_clients(lambda: json.loads("[1]"))[:3] == ("", (), [])
 
 
 def test_what_is_contended_for_is_known_by_its_lines_in_whatever_test_meets_it():

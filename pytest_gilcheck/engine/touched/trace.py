@@ -81,7 +81,10 @@ class Trace:
         guessed: the points of steps of which it is a guess what they touch.
         torn: by point, what C touches there in several steps.
         taken_apart: by point, likewise of what was taken apart, so that other threads could come in its middle.
+        lasting: whether to look for the objects that outlast the threads; without generations, the collector looks at all for that.
     """
+
+    lasting = True
 
     def __init__(self, engine: Engine, *, focusing: bool = False, until: float = math.inf, by_dictionaries: bool = False) -> None:
         self._engine = engine
@@ -341,7 +344,7 @@ class Trace:
         if run.stuck != HANGS:
             self._touched_by_running()
             self._let_go(all_of_them=True)
-            if self._focusing:
+            if self._focusing and self.lasting:
                 self.outlasting = self.objects.outlasting()
 
     def written(self) -> dict[int, Any]:

@@ -1,0 +1,93 @@
+"""Searches that are put off until the records are made: the budget goes to what tests contend for, and not to tests in their order.
+
+Of the tests that contend for the same thing, the one with the fewest steps is searched first. A thing that was searched for comes
+after all that was not. What is left of the time is divided over the things that are left.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from heapq import heapify, heappop, heappush
+from typing import NamedTuple
+
+from ..core.origin import of_user
+from ..sweep.contended import Thing
+from ..sweep.swept import SweepOutcome, Swept
+from .sweep_course import Course
+from .sweep_fork import WaitingFork
+
+MOST, LEAST = 5.0, 0.5  # seconds for one search
+# A search says "not repeatable" also if it has found nothing in its time, and what only a first run makes was not searched.
+_PERHAPS_SHORT = (SweepOutcome.CUT_SHORT, SweepOutcome.NOT_REPEATABLE)
+_Rank = tuple[bool, int, bool, bool, float]
+
+
+class _PutOff(NamedTuple):
+    """A search that is put off, with the process that is to make it."""
+
+    server: WaitingFork
+    course: Course
+
+
+class Searches:
+    """Those of a process that runs tests."""
+
+    def __init__(self) -> None:
+        self._waiting: list[_PutOff] = []
+        self._times: Counter[Thing] = Counter()  # that a thing was searched for
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def add(self, server: WaitingFork, course: Course) -> None:
+        self._waiting.append(_PutOff(server, course))
+
+    def has(self, server: WaitingFork) -> bool:
+        """Whether a process has any to make."""
+        return any(each.server is server for each in self._waiting)
+
+    def made(self, by: Callable[[WaitingFork], bool], left: Callable[[], float]) -> Iterator[Swept]:
+        """Make those of these processes, and say what becomes of each test. A Ctrl-C leaves the rest as they are.
+
+        Args:
+            by: whether it is the turn of a process.
+            left: seconds.
+        """
+        found: dict[int, Swept] = {}  # by course, what a search says that was short
+        number = 0
+        queue = [(self._rank(each.course), number, each) for number, each in enumerate(self._waiting) if by(each.server)]
+        self._waiting = [each for each in self._waiting if not by(each.server)]
+        heapify(queue)
+        while queue:
+            before, _, put_off = heappop(queue)
+            course = put_off.course
+            if (rank := self._rank(course)) > before:
+                number += len(queue) + 1
+                heappush(queue, (rank, number, put_off))
+                continue
+            seconds = left()
+            budget = min(MOST, max(LEAST, seconds / self._count([course, *(each.course for _, _, each in queue)])))
+            if seconds <= 0 and id(course) in found:
+                yield found[id(course)]
+                continue
+            swept = course.search(budget if seconds > 0 else 0.0)
+            if course.was_searched:
+                self._times.update(course.things)
+            if swept.outcome in _PERHAPS_SHORT and course.was_searched and budget < MOST and put_off.server.lives:
+                found[id(course)] = swept  # there may be more time for it when all others are done
+                number += len(queue) + 1
+                heappush(queue, (self._rank(course, tried=True), number, put_off))
+                continue
+            yield swept
+
+    def _rank(self, course: Course, *, tried: bool = False) -> _Rank:
+        """The least is searched first: a schedule that is known, then what was searched for least often, in the user's code."""
+        times = min((self._times[thing] for thing in course.things), default=int(tried or course.was_searched))
+        users = any(of_user(use.file) for thing in course.things for use in thing)
+        return not course.has_token, times, not course.things, not users, course.steps
+
+    def _count(self, courses: list[Course]) -> int:
+        """Of the things that these contend for, those that nobody has searched for; a test without a known thing counts as one."""
+        things = {thing for course in courses for thing in course.things if not self._times[thing]}
+        return max(1, len(things) + sum(not course.things and not course.was_searched for course in courses))
