@@ -46,7 +46,6 @@ from ..running.record import HANGS, Deed, Place, ScheduleRun
 from ..running.task import Task
 from ..summary import LOCK, Part, Torn
 from .dictionaries import Dictionaries
-from .ends import may_end
 from .objects import Objects
 
 _BEFORE_CALLS = sys.version_info < (3, 12)  # a call is reported before what is behind its star is made a tuple
@@ -140,9 +139,8 @@ class Trace:
         if access is IN_C or access is BOUNDARY:
             return
         if access.kind == "end":
-            if may_end(frame, *instruction_at(frame.f_code, frame.f_lasti)[:2]):
-                self.accesses[now] = access
-                self.not_known[now] = self.spots[now] = frame.f_code, frame.f_lasti
+            self.accesses[now] = access
+            self.not_known[now] = self.spots[now] = frame.f_code, frame.f_lasti
             if self._focusing:
                 self.places[id(access)] = access, frame.f_code, frame.f_lasti
             return
