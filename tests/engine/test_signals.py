@@ -19,7 +19,8 @@ def returns(arrived):
 
 def raises(arrived):
     returns(arrived)
-    raise ZeroDivisionError
+    if len(arrived) == 1:  # a second exception, in the middle of what the first one ends, would leave threads to other tests
+        raise ZeroDivisionError
 
 
 @pytest.fixture
