@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from heapq import heapify, heappop, heappush
+from itertools import count
 from typing import NamedTuple
 
 from ..core.origin import of_user
@@ -55,16 +56,15 @@ class Searches:
             left: seconds.
         """
         found: dict[int, Swept] = {}  # by course, what a search says that was short
-        number = 0
-        queue = [(self._rank(each.course), number, each) for number, each in enumerate(self._waiting) if by(each.server)]
+        numbers = count()  # of two equal ranks, the earlier is first
+        queue = [(self._rank(each.course), next(numbers), each) for each in self._waiting if by(each.server)]
         self._waiting = [each for each in self._waiting if not by(each.server)]
         heapify(queue)
         while queue:
             before, _, put_off = heappop(queue)
             course = put_off.course
             if (rank := self._rank(course)) > before:
-                number += len(queue) + 1
-                heappush(queue, (rank, number, put_off))
+                heappush(queue, (rank, next(numbers), put_off))
                 continue
             seconds = left()
             budget = min(MOST, max(LEAST, seconds / self._count([course, *(each.course for _, _, each in queue)])))
@@ -76,8 +76,7 @@ class Searches:
                 self._times.update(course.things)
             if swept.outcome in _PERHAPS_SHORT and course.was_searched and budget < MOST and put_off.server.lives:
                 found[id(course)] = swept  # there may be more time for it when all others are done
-                number += len(queue) + 1
-                heappush(queue, (self._rank(course, tried=True), number, put_off))
+                heappush(queue, (self._rank(course, tried=True), next(numbers), put_off))
                 continue
             yield swept
 

@@ -17,6 +17,7 @@ import pytest
 
 from ..core.child import Outcome
 from ..core.clocks import monotonic
+from ..core.codes import code_of
 from ..core.cores import usable_cores
 from ..engine.program import Program, describe_error
 from ..engine.stress.child import SharedCount, StressBounds
@@ -133,7 +134,7 @@ def _broken(child: StressChild, runs: int) -> Found:
         cause=(),
         symptom=symptom,
         kind=Kind.C_LEVEL,
-        code="GC602" if symptom == CRASHED else "GC601",
+        code=code_of("stress", CRASHED if symptom == CRASHED else Kind.C_LEVEL),
         preemptions=None,
         token="",
         story="\n".join(f"    {line}" for line in story.splitlines()),

@@ -26,7 +26,7 @@ from .exploring import Explored, Finding, explored, fails_again
 from .judging import Refused
 from .kept import KeptFailures
 from .operations import DrawnOperation, DrawnProgram, OperationKind, overlapping, pairs_of
-from .plan import SCHEDULES, LinearPlan
+from .plan import LEAST_OVERLAPPED, SCHEDULES, LinearPlan
 from .smaller import along, smaller
 
 _FEWEST_OF_MISSING, _ROUNDS_IN_VAIN = 4, 2  # examples of a round for pairs that have not overlapped
@@ -103,6 +103,21 @@ class Campaign:
     def missing(self) -> list[frozenset[OperationKind]]:
         """Those that have not."""
         return [pair for pair in self.pairs if pair not in self.counted.overlapped]
+
+    @property
+    def few_overlapped(self) -> bool:
+        """Whether too few have for any claim."""
+        return len(self.missing) > (1 - LEAST_OVERLAPPED) * len(self.pairs)
+
+    def too_few_pairs(self, ended: str) -> str:
+        """That too few have, in words.
+
+        Args:
+            ended: what ended the campaign, if its time did.
+        """
+        names = ", ".join(sorted("/".join(sorted(kind.name for kind in pair)) for pair in self.missing)[:3])
+        what = ended if self.counted.expired else "raise examples"
+        return f"too few pairs of operations overlapped ({names}, ... did not): {what}"
 
     def run(self) -> Finding | None:
         """Search until a program fails, or enough hold; returns the smallest finding."""
@@ -236,6 +251,9 @@ class Campaign:
     def _explored(self, drawn: DrawnProgram) -> Explored:
         return explored(self.session, drawn, SCHEDULES)
 
+    def _overlapping(self, drawn: DrawnProgram) -> Iterable[frozenset[OperationKind]]:
+        return overlapping(drawn)
+
     def _count(self, drawn: DrawnProgram, result: Explored) -> None:
         counted = self.counted
         counted.programs += 1
@@ -244,7 +262,7 @@ class Campaign:
         counted.settled += result.settled
         if result.doubt:
             counted.doubts[result.doubt] = counted.doubts.get(result.doubt, 0) + 1
-        counted.overlapped.update(overlapping(drawn))
+        counted.overlapped.update(self._overlapping(drawn))
         if counted.programs % 10 == 0:
             done = len(self.pairs) - len(self.missing)
             left = max(0.0, self._until - monotonic())

@@ -17,11 +17,11 @@ from .class_session import Blocked, ClassSession
 from .classified import Teller, Told, told
 from .drawing import warm_ups
 from .exploring import Finding, explored
-from .judging import CAUSES, Refused
+from .judging import CAUSES, Refused, refused
 from .operations import DrawnProgram
 from .oracle import Why
 from .pasted import test_of
-from .plan import FEWEST, LEAST_OVERLAPPED, SCHEDULES, LinearPlan
+from .plan import FEWEST, SCHEDULES, LinearPlan
 from .result import LinearizableResult
 from .stressed import stressed
 from .subject import Subject
@@ -60,7 +60,7 @@ def linearizable(
             else:
                 result = _of_many(session, plan, template, tell, progress)
     except (Refused, NotExplorable, SequentialFailure, MonitoringConflict) as error:
-        result = _refused(template, error)
+        result = refused(template, error)
     except Blocked:
         result = replace(template, reason="an operation before the threads waits for ever, so this is no program")
     return replace(result, seconds=monotonic() - begun)
@@ -76,10 +76,6 @@ def undecided(subject: Subject, plan: LinearPlan, reason: str) -> LinearizableRe
         left_out=subject.left_out,
         seed=plan.seed,
     )
-
-
-def _refused(template: LinearizableResult, error: Exception) -> LinearizableResult:
-    return replace(template, cause=error.cause if isinstance(error, Refused) else "", reason=str(error))
 
 
 def _of_many(
@@ -105,7 +101,7 @@ def _of_many(
         campaign.keep(shown.token)
         return _violated(session, template, shown)
     if campaign.refusal is not None:
-        return _refused(template, campaign.refusal)
+        return refused(template, campaign.refusal)
     if stop_request.made():
         return replace(template, reason=f"{_INTERRUPTED} before it was over; {template.coverage}")
     if why := _too_little(campaign):
@@ -125,10 +121,7 @@ def _too_little(campaign: Campaign) -> str:
         return f"{counted.programs} programs are too few; {ended}"
     if counted.programs == 0:
         return f"no program was searched; {ended}"
-    if len(campaign.missing) > (1 - LEAST_OVERLAPPED) * len(campaign.pairs):
-        names = ", ".join(sorted("/".join(sorted(kind.name for kind in pair)) for pair in campaign.missing)[:3])
-        return f"too few pairs of operations overlapped ({names}, ... did not): {ended if counted.expired else 'raise examples'}"
-    return ""
+    return campaign.too_few_pairs(ended) if campaign.few_overlapped else ""
 
 
 def _notes(campaign: Campaign) -> tuple[str, ...]:

@@ -108,8 +108,10 @@ def _attributes(value: Any, own: object, depth: int) -> list[tuple[str, Any]]:
 
 def _content(value: Any, own: object, depth: int = 0) -> Any:
     """What an object of a class derived from a built-in container holds, copied without its code; None for any other object."""
-    base, look, plain = next((each for each in _BASES if is_a(value, each[0])), _BASES[0])
-    return copied(plain(look(value)), own, depth + 1) if is_a(value, base) else None
+    for base, look, plain in _BASES:
+        if is_a(value, base):
+            return copied(plain(look(value)), own, depth + 1)
+    return None
 
 
 def state_of(value: Any) -> dict[str, Any]:

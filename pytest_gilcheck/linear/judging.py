@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..core.classes import name_of_class
@@ -10,6 +11,7 @@ from ..engine.program import describe_error
 from ..engine.running.record import ScheduleRun
 from . import oracle
 from .oracle import Why
+from .result import LinearizableResult
 from .telling import told_in_line
 
 if TYPE_CHECKING:
@@ -38,6 +40,11 @@ class Refused(Exception):
     """
 
     cause = ""
+
+
+def refused(template: LinearizableResult, error: Exception) -> LinearizableResult:
+    """The result where an error says why nothing can be told."""
+    return replace(template, cause=error.cause if isinstance(error, Refused) else "", reason=str(error))
 
 
 def failure_of(session: ClassSession, run: ScheduleRun) -> Failure | None:

@@ -19,18 +19,18 @@ from ..core.fork_safety import can_fork
 from ..core.interpreter import FREE_THREADED, build
 from ..core.verdict import Verdict
 from ..engine.program import describe_error
-from ..engine.stress.child import StressBounds
+from ..engine.stress.child import SharedCount, StressBounds
 from ..engine.stress.guard import HANGS, run
 from ..engine.stress.stress import ONE_CORE_NOTE
 from .campaign import Campaign
 from .class_session import Blocked
 from .exploring import Explored
-from .judging import CAUSES, Refused
+from .judging import CAUSES, Refused, refused
 from .kept import KeptFailures
 from .operations import DrawnProgram, OperationKind
 from .oracle import Why
 from .pasted import test_of
-from .plan import FEWEST, LEAST_OVERLAPPED, LinearPlan
+from .plan import FEWEST, LinearPlan
 from .real_threads import NoProgram, RealThreads, seen_in
 from .result import C_LEVEL, LinearizableResult
 from .subject import Subject
@@ -117,7 +117,7 @@ class _RealCampaign(Campaign):
         if child.failure is not None:
             raise child.failure if isinstance(child.failure, Refused) else Refused(f"{drawn.text}: {describe_error(child.failure)}")
         finding: Any = None
-        hits, runs = sum(child.kinds().values()), child.counts[0] + (child.outcome is not None)
+        hits, runs = sum(child.kinds().values()), child.counts[SharedCount.FINISHED] + (child.outcome is not None)
         if child.outcome is not None:
             symptom, message, story = child.end()
             if not real.ready:
@@ -133,10 +133,8 @@ class _RealCampaign(Campaign):
             finding = SeenForReal(drawn, str(cause), CAUSES[cause], outcome, "", hits, runs)
         return Explored(finding, runs, 0, False)
 
-    def _count(self, drawn: DrawnProgram, result: Explored) -> None:
-        before = set(self.counted.overlapped)
-        super()._count(drawn, result)
-        self.counted.overlapped = before | self._seen[drawn.text]
+    def _overlapping(self, drawn: DrawnProgram) -> set[frozenset[OperationKind]]:
+        return self._seen[drawn.text]
 
 
 _LONGEST = 1e6  # seconds, of a campaign that has no end
@@ -166,7 +164,7 @@ def stressed(
         with stop_request.listening():
             finding: Any = campaign.run() if program is None else _of_one(campaign, program)
     except Refused as error:
-        return replace(template, cause=error.cause, reason=str(error))
+        return refused(template, error)
     except Blocked:
         return replace(
             template, reason="an operation of the program waits in a sequential order: search its schedules, without stress"
@@ -184,8 +182,8 @@ def stressed(
     if finding is not None:
         progress("does a schedule show it too?")
         return _violated(subject, template, finding, searched)
-    if (refused := campaign.refusal) is not None:
-        return replace(template, cause=refused.cause if isinstance(refused, Refused) else "", reason=str(refused))
+    if campaign.refusal is not None:
+        return refused(template, campaign.refusal)
     if stop_request.made():
         return replace(template, reason=f"Ctrl-C ended the campaign before it was over; {template.coverage}")
     if why := _too_little(campaign, program is not None):
@@ -208,10 +206,7 @@ def _too_little(campaign: _RealCampaign, one: bool) -> str:
     ended = "budget ended the campaign: raise it" if counted.expired else f"{counted.blocked} others wait in a sequential order"
     if counted.programs < (1 if one else min(FEWEST, campaign.plan.examples)):
         return f"{counted.programs} programs are too few; {ended}"
-    if not counted.overlapped or (not one and len(campaign.missing) > (1 - LEAST_OVERLAPPED) * len(campaign.pairs)):
-        names = ", ".join(sorted("/".join(sorted(kind.name for kind in pair)) for pair in campaign.missing)[:3])
-        return f"too few pairs of operations overlapped ({names}, ... did not): {ended if counted.expired else 'raise examples'}"
-    return ""
+    return campaign.too_few_pairs(ended) if not counted.overlapped or (not one and campaign.few_overlapped) else ""
 
 
 def _notes(campaign: _RealCampaign) -> tuple[str, ...]:
