@@ -356,7 +356,7 @@ def draws(counter):
 
 
 def draws_another(counter):
-    counter.lock = os.urandom(2)
+    counter.drawn = os.urandom(2)
 
 
 def test_who_draws_first_is_never_left_out_of_a_proof():
