@@ -36,6 +36,18 @@ class RunRecorder(Protocol):
     def goes_on(self, task: Task) -> None:
         """A thread begins, or goes on after a wait."""
 
+    def starts(self, task: Task, function: Any) -> None:
+        """The running thread starts this one, which calls that function."""
+
+    def ends(self, task: Task) -> None:
+        """The running thread makes no more steps."""
+
+    def asks_to_join(self, thread: Any) -> None:
+        """The running thread is about to wait for the end of this one, which fails if it has not been started."""
+
+    def joins(self, task: Task, by: Task) -> None:
+        """The running thread has waited for the end of this one, for as long as it took."""
+
     def forced(self, point: int) -> None:
         """At this point the running thread could not continue."""
 
