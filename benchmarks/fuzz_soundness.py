@@ -46,7 +46,9 @@ def main() -> int:
     parser.add_argument("--most", type=int, default=1000, help="schedules of a search by conflicts (default: 1000)")
     parser.add_argument("--without-record", action="store_true", help="run each schedule by conflicts without a record first")
     parser.add_argument(
-        "--conflicts-only", action="store_true", help="compare what is settled with the brute force of our steps that the time allows"
+        "--conflicts-only",
+        action="store_true",
+        help="compare what is settled with as much brute force of our steps as there is time for",
     )
     parser.add_argument("--plant", help="the name of an instruction")
     given_ = parser.parse_args()

@@ -30,11 +30,8 @@ class Deed(IntEnum):
     TRY = 5  # to acquire a lock without a wait, or to see whether it is free
 
 
-class RunRecorder(Protocol):
-    """What is told what the threads of a run do beside their visible steps."""
-
-    def goes_on(self, task: Task) -> None:
-        """A thread begins, or goes on after a wait."""
+class LifeRecorder(Protocol):
+    """What is told of the beginnings and ends of threads, in what is explored of a run and before it."""
 
     def starts(self, task: Task, function: Any) -> None:
         """The running thread starts this one, which calls that function."""
@@ -47,6 +44,17 @@ class RunRecorder(Protocol):
 
     def joins(self, task: Task, by: Task) -> None:
         """The running thread has waited for the end of this one, for as long as it took."""
+
+
+class RunRecorder(Protocol):
+    """What is told what the threads of a run do beside their visible steps."""
+
+    @property
+    def lives(self) -> LifeRecorder:
+        """What is told of their beginnings and ends."""
+
+    def goes_on(self, task: Task) -> None:
+        """A thread begins, or goes on after a wait."""
 
     def forced(self, point: int) -> None:
         """At this point the running thread could not continue."""

@@ -91,7 +91,7 @@ def start_joinable_thread(function: Any, handle: Any = None, daemon: bool = True
 def _start_under_control(engine: Engine, call: Any, function: Any, start: Callable[[Any], _Handle]) -> _Handle:
     """Start a thread under control. If there is none, as of a handle that was started before, it is none of the run."""
     thread = getattr(function, "__self__", None)
-    if not is_a(thread, threading.Thread):
+    if thread is None or not is_a(thread, threading.Thread):
         thread = None
     elif type(vars(thread).get("_started")) is threading.Event:
         thread._started = Started()
@@ -122,7 +122,7 @@ def join(thread: threading.Thread, timeout: float | None = None) -> None:
     """``Thread.join``."""
     found = current()
     if found is not None and found[0].recorder is not None and found[0].exploring:
-        found[0].recorder.asks_to_join(thread)
+        found[0].recorder.lives.asks_to_join(thread)
     task = None if found is None else found[0].workers.by_thread.get(id(thread))
     if found is None or task is None:
         _join(thread, timeout)
@@ -136,7 +136,7 @@ def join(thread: threading.Thread, timeout: float | None = None) -> None:
             return
     if engine.recorder is not None and engine.exploring:
         if timeout is None:
-            engine.recorder.joins(task, me)
+            engine.recorder.lives.joins(task, me)
         else:
             engine.recorder.unknown("the end of a thread")
     if engine.workers.fresh or not task.root:  # otherwise, its thread waits for the next run

@@ -256,7 +256,7 @@ class Workers:
         if thread is not None:
             self.by_thread[id(thread)] = task
         if turns.recorder is not None:
-            turns.recorder.starts(task, function)
+            turns.recorder.lives.starts(task, function)
         turns.add(task)
         return task
 
@@ -293,7 +293,7 @@ class Workers:
         except Abort:
             pass  # not `suppress`: three calls, at each end of a thread
         if turns.recorder is not None and turns.exploring:
-            turns.recorder.ends(task)
+            turns.recorder.lives.ends(task)
         if self.thread_locals or self._locals or self._locals_before:
             made = (*self._locals, *self._locals_before)
             for kept in (*self.thread_locals, *(local for each in made if (local := each()) is not None)):

@@ -7,14 +7,17 @@ thread's life: who asks whether a thread is alive, how many there are, or which 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from types import FunctionType
 from typing import Any
 
 from ...core.classes import in_class, is_a
 from ..bytecode.at import unwrapped
 from ..bytecode.calls import function_makes_steps, is_step
-from ..bytecode.touch import UnderTest
+from ..bytecode.touch import Touch, Touches, UnderTest
+from ..running.engine import Engine
 from ..running.task import DONE, Task
+from ..summary import Part
 
 _THREAD = threading.Thread
 _LIFE = ("start", "_bootstrap", "_bootstrap_inner")  # of a thread, as the library has them
@@ -23,55 +26,78 @@ _LIFE = ("start", "_bootstrap", "_bootstrap_inner")  # of a thread, as the libra
 class Lives:
     """The threads of one recorded run that the program has started.
 
+    Args:
+        parts: by point, what was touched.
+        touched: enters what the running thread touches.
+        unknown: takes note that it does what nobody records.
+
     Attributes:
         after: by point, the transitions that come before all that is touched there, or, if it begins with a step, behind it.
-        starts: by thread, the point at which it was started.
+        started: by thread, the point at which it was started.
     """
 
-    def __init__(self) -> None:
+    def __init__(
+        self, engine: Engine, parts: dict[int, list[Part]], touched: Callable[[Touches], None], unknown: Callable[[str], None]
+    ) -> None:
+        self._engine, self._parts, self._touched, self._unknown = engine, parts, touched, unknown
         self.after: dict[int, list[int]] = {}
-        self.starts: dict[int, int] = {}
+        self.started: dict[int, int] = {}
         self._begun: dict[int, int] = {}
-        self._awaited: dict[int, int] = {}  # by thread, the one that it has started, and whose beginning it waits for
-        self._ends: dict[int, int] = {}
+        self._ended: dict[int, int] = {}
+        self._awaited: dict[int, int] = {}  # by thread, the one that it has started, and for whose beginning it waits
         self._known: set[int] = set()
         self._joined: set[int] = set()
 
-    def start(self, task: Task, by: Task, point: int, *, known: bool) -> None:
-        """The running thread starts this one.
-
-        Args:
-            known: whether all that it does is known, from its first step on (`begins_in_steps`).
-        """
-        self.starts[task.index] = point
+    def starts(self, task: Task, function: Any) -> None:
+        """The running thread starts this one, which calls that function."""
+        index = task.index
+        self.started[index] = self._engine.point
         if task.thread is not None:
-            self._awaited[by.index] = task.index
-        (self._known.add if known else self._known.discard)(task.index)
+            self._awaited[self._engine.owner.index] = index
+        self._lets_go_on()
+        if self._engine.exploring and begins_in_steps(task.thread, function, self._engine.takes_part):
+            self._known.add(index)
+        else:
+            self._known.discard(index)
+            self._unknown("it starts a thread")
 
-    def begin(self, task: Task, point: int) -> bool:
-        """A thread begins, or goes on; returns whether it begins: then who has started it can go on."""
-        if task.index in self.starts and task.index not in self._begun:
-            self._begun[task.index] = point
-            self._comes_after(point, self.starts[task.index])
-            return True
-        if task.index in self._awaited:
-            self._comes_after(point, self._begun.get(self._awaited.pop(task.index), 0))
-        return False
+    def goes_on(self, task: Task) -> None:
+        """A thread begins, or goes on after a wait."""
+        index = task.index
+        if index in self.started and index not in self._begun:
+            self._begun[index] = self._engine.point
+            self._comes_after(self.started[index])
+            self._lets_go_on()  # the thread that has started it
+            if task.thread is not None:
+                self._touched([Touch(task.thread, "_started", True)])
+        elif index in self._awaited:
+            self._comes_after(self._begun.get(self._awaited.pop(index), 0))
 
-    def end(self, task: Task, point: int) -> None:
+    def ends(self, task: Task) -> None:
         """The running thread makes no more steps."""
-        self._ends[task.index] = point
+        self._ended[task.index] = self._engine.point
+        if task.thread is not None and not task.root:
+            self._touched([Touch(task.thread, "_is_stopped", True)])
 
-    def join(self, task: Task, by: Task, point: int) -> None:
+    def asks_to_join(self, thread: Any) -> None:
+        """The running thread is about to wait for the end of this one, which fails if it has not been started."""
+        self._touched([Touch(thread, "_started", False)])
+
+    def joins(self, task: Task, by: Task) -> None:
         """The running thread has waited for the end of this one, for as long as it took."""
-        if task.index in self._ends:
+        if task.index in self._ended:
             if not by.daemon:
                 self._joined.add(task.index)
-            self._comes_after(point, self._ends[task.index])
+            self._comes_after(self._ended[task.index])
 
-    def _comes_after(self, point: int, earlier: int) -> None:
+    def _comes_after(self, earlier: int) -> None:
+        point = self._engine.point
         if earlier and earlier != point:
             self.after.setdefault(point, []).append(earlier)
+
+    def _lets_go_on(self) -> None:
+        """From here on another thread can go on, which could not before: so this transition is more than nothing."""
+        self._parts.setdefault(self._engine.point, [])
 
     def doubt(self, tasks: Iterable[Task], *, may_end_early: bool) -> bool:
         """Whether of any of these threads, which the program has started, something is not known.
@@ -97,12 +123,12 @@ def begins_in_steps(thread: Any, function: Any, under_test: UnderTest) -> bool:
     if thread is None:
         return not is_step(unwrapped(function, [])[0], None, under_test)
     kind, own = type(thread), vars(thread)
-    if not is_a(thread, _THREAD) or "run" in own or any(name in own for name in _LIFE):
+    if not is_a(thread, _THREAD) or any(name in own for name in ("run", *_LIFE)):
         return False
     if any(in_class(kind, name) is not in_class(_THREAD, name) for name in _LIFE):
         return False
     run = in_class(kind, "run")
     if run is not in_class(_THREAD, "run"):
-        return callable(run) and hasattr(run, "__code__") and function_makes_steps(run, under_test)
+        return type(run) is FunctionType and function_makes_steps(run, under_test)
     target = own.get("_target")
     return target is None or not is_step(unwrapped(target, [])[0], None, under_test)

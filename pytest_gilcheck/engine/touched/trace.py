@@ -46,7 +46,7 @@ from ..running.record import HANGS, Deed, Place, ScheduleRun
 from ..running.task import Task
 from ..summary import LOCK, Part, Torn
 from .dictionaries import Dictionaries
-from .lives import Lives, begins_in_steps
+from .lives import Lives
 from .objects import Objects
 
 _BEFORE_CALLS = sys.version_info < (3, 12)  # a call is reported before what is behind its star is made a tuple
@@ -106,7 +106,7 @@ class Trace:
         self.guessed: set[int] = set()
         self.torn: dict[int, Torn] = {}
         self.taken_apart: dict[int, Torn] = {}
-        self.lives = Lives()
+        self.lives = Lives(self._engine, self.parts, self._touched, self.unknown)
         self._dictionaries = Dictionaries(self.objects) if by_dictionaries else None
         self._notifications: set[int] = set()
         self._frames: dict[int, int] = {}  # by thread, the id of the frame of its last step
@@ -289,37 +289,9 @@ class Trace:
             self.not_known.setdefault(self._engine.point, objects.disturbed)
 
     def goes_on(self, task: Task) -> None:
-        """A thread begins, or goes on after a wait."""
         self.owners[self._engine.point] = task.index
-        if self.lives.begin(task, self._engine.point):
-            self._lets_go_on()
+        self.lives.goes_on(task)
         self._let_go()
-
-    def starts(self, task: Task, function: Any) -> None:
-        """The running thread starts this one, which calls that function."""
-        known = self._engine.exploring and begins_in_steps(task.thread, function, self._engine.takes_part)
-        self.lives.start(task, self._engine.owner, self._engine.point, known=known)
-        self._lets_go_on()
-        if not known:
-            self.unknown("it starts a thread")
-
-    def _lets_go_on(self) -> None:
-        """From here on another thread can go on, which could not: the transition is more than nothing."""
-        self.parts.setdefault(self._engine.point, [])
-
-    def ends(self, task: Task) -> None:
-        """The running thread makes no more steps."""
-        self.lives.end(task, self._engine.point)
-        if task.thread is not None and not task.root:
-            self._touched([Touch(task.thread, "_is_stopped", True)])
-
-    def asks_to_join(self, thread: Any) -> None:
-        """The running thread is about to wait for the end of this one, which fails if it has not been started."""
-        self._touched([Touch(thread, "_started", False)])
-
-    def joins(self, task: Task, by: Task) -> None:
-        """The running thread has waited for the end of this one, for as long as it took."""
-        self.lives.join(task, by, self._engine.point)
 
     def forced(self, point: int) -> None:
         """At this point the running thread could not continue."""
