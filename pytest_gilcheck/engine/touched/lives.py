@@ -50,16 +50,18 @@ class Lives:
 
     def starts(self, task: Task, function: Any) -> None:
         """The running thread starts this one, which calls that function."""
-        index = task.index
-        self.started[index] = self._engine.point
-        if task.thread is not None:
-            self._awaited[self._engine.owner.index] = index
-        self._lets_go_on()
-        if self._engine.exploring and begins_in_steps(task.thread, function, self._engine.takes_part):
-            self._known.add(index)
-        else:
-            self._known.discard(index)
+        index, engine = task.index, self._engine
+        self._known.discard(index)
+        if not engine.exploring or not begins_in_steps(task.thread, function, engine.takes_part):
             self._unknown("it starts a thread")
+        else:
+            self._known.add(index)
+        if not engine.exploring:
+            return
+        self.started[index] = engine.point
+        if task.thread is not None:
+            self._awaited[engine.owner.index] = index
+        self._lets_go_on()
 
     def goes_on(self, task: Task) -> None:
         """A thread begins, or goes on after a wait."""
