@@ -4,6 +4,7 @@ Each twin is broken by what comes before or after a start or a join; it fails by
 """
 
 import _thread
+import concurrent.futures
 import threading
 
 import pytest
@@ -229,6 +230,12 @@ def test_where_a_thread_is_not_known_the_search_is_not_over(body):
     result = counted(body, nothing, setup=State, schedules=150)
     assert result.verdict == "holds", str(result)
     assert result.bound not in SETTLED, str(result)
+
+
+def test_a_thread_without_an_object_may_be_left_over_where_executors_are_imported():
+    assert concurrent.futures.ThreadPoolExecutor(1).submit(int).result() == 0
+    result = counted(starts_one_that_sets, nothing, setup=State, schedules=50)
+    assert result.verdict == "holds", str(result)
 
 
 def test_a_thread_of_the_setup_is_not_known():

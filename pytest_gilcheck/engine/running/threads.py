@@ -155,14 +155,14 @@ def is_alive(thread: threading.Thread) -> bool:
 
 def is_executor_worker(task: Task) -> bool:
     """Whether a task's thread is an executor's worker, which waits for work until the interpreter exits."""
-    return task.thread in getattr(sys.modules.get("concurrent.futures.thread"), "_threads_queues", ())
+    return task.thread is not None and task.thread in getattr(sys.modules.get("concurrent.futures.thread"), "_threads_queues", ())
 
 
 def release_idle_workers(tasks: list[Task]) -> None:
     """End the workers of executors that wait for work, as the interpreter does at its exit."""
     queues = getattr(sys.modules.get("concurrent.futures.thread"), "_threads_queues", {})
     for task in tasks:
-        if task.state is not DONE and (queue := queues.get(task.thread)) is not None:
+        if task.state is not DONE and task.thread is not None and (queue := queues.get(task.thread)) is not None:
             executor = task.thread._args[0]() if getattr(task.thread, "_args", None) else None
             if executor is not None:
                 executor._shutdown = True
