@@ -46,6 +46,7 @@ from ..running.record import HANGS, Deed, Place, ScheduleRun
 from ..running.task import Task
 from ..summary import LOCK, Part, Torn
 from .dictionaries import Dictionaries
+from .lives import Lives
 from .objects import Objects
 
 _BEFORE_CALLS = sys.version_info < (3, 12)  # a call is reported before what is behind its star is made a tuple
@@ -79,6 +80,7 @@ class Trace:
         spots: by point, the code and the offset of the step that it begins with, if that is known.
         guessed: the points of steps of which it is a guess what they touch.
         torn: by point, what C touches there in several steps.
+        lives: of the threads that it starts.
         taken_apart: by point, likewise of what was taken apart, so that other threads could come in its middle.
         lasting: whether to look for the objects that outlast the threads; without generations, the collector looks at all for that.
     """
@@ -104,6 +106,7 @@ class Trace:
         self.guessed: set[int] = set()
         self.torn: dict[int, Torn] = {}
         self.taken_apart: dict[int, Torn] = {}
+        self.lives = Lives(self._engine, self.parts, self._touched, self.unknown)
         self._dictionaries = Dictionaries(self.objects) if by_dictionaries else None
         self._notifications: set[int] = set()
         self._frames: dict[int, int] = {}  # by thread, the id of the frame of its last step
@@ -286,8 +289,8 @@ class Trace:
             self.not_known.setdefault(self._engine.point, objects.disturbed)
 
     def goes_on(self, task: Task) -> None:
-        """A thread begins, or goes on after a wait."""
         self.owners[self._engine.point] = task.index
+        self.lives.goes_on(task)
         self._let_go()
 
     def forced(self, point: int) -> None:
