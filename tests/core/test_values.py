@@ -36,7 +36,7 @@ def test_a_command_line_writes_seconds_with_or_without_a_unit(text, expected):
     assert seconds(text) == expected
 
 
-@pytest.mark.parametrize("text", ["", "s", "5h", "3 0s", "٣s"])
+@pytest.mark.parametrize("text", ["5h", "3 0s", "x", "s"])
 def test_another_unit_is_no_time(text):
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="could not convert"):
         seconds(text)
