@@ -64,6 +64,8 @@ def _guarded(arguments: argparse.Namespace) -> int:
         try:
             side.set_deadline(None)
             status = _run(arguments, lambda seconds: side.set_deadline(None if seconds is None else seconds + _GRACE))
+        except Exception:
+            say(traceback.format_exc())  # the answer ends this process, and nobody else would print it
         finally:
             flush()
             side.answer(bytes([status]))

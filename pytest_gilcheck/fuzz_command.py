@@ -13,7 +13,7 @@ from .checks import LINEARIZABLE, UNITS
 from .core import evidence, evidence_files
 from .core.errors import BadValue
 from .core.printed import put
-from .core.values import integer, number
+from .core.values import integer, seconds
 from .core.verdict import Verdict
 from .settings import Settings
 
@@ -41,12 +41,14 @@ def add_parser(commands: Any, run: Callable[..., int]) -> None:
         help="run these tests once, and take the arguments that they pass to the class as values, by the name of the parameter",
     )
     parser.add_argument(
-        "--tests-timeout", type=number, metavar="SECONDS", default=120.0, help="end those tests after this time (default: 120)"
+        "--tests-timeout", type=seconds, metavar="SECONDS", default=120.0, help="end those tests after this time (default: 120)"
     )
     parser.add_argument("--threads", type=integer, metavar="N", help="threads of each program, 2 or 3 (default: 2)")
     parser.add_argument("--examples", type=integer, metavar="N", help="programs that are drawn at most (default: 200)")
-    parser.add_argument("--budget", type=number, metavar="SECONDS", help="seconds for all programs (default: 60)")
-    parser.add_argument("--timeout", type=number, metavar="SECONDS", help="seconds of one run after which it hangs (default: 5)")
+    parser.add_argument(
+        "--budget", type=seconds, metavar="SECONDS", help="time for all programs, such as 90, 90s or 2m (default: 60)"
+    )
+    parser.add_argument("--timeout", type=seconds, metavar="SECONDS", help="seconds of one run after which it hangs (default: 5)")
     parser.add_argument("--seed", type=integer, metavar="N", help="seed of what is drawn; the same seed gives the same report")
     parser.add_argument("--order", choices=("linearizable", "sequential"), help="which orders may explain a run")
     parser.add_argument(

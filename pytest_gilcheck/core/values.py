@@ -154,6 +154,16 @@ def number(text: str) -> float:
     return float(_ascii(text))
 
 
+def seconds(text: str) -> float:
+    """The seconds that such a text writes: ``90``, ``90s``, ``1.5m``.
+
+    Raises:
+        ValueError: it writes none.
+    """
+    units = {"s": 1, "m": 60}
+    return number(text[:-1]) * units[text[-1]] if text[-1:] in units else number(text)
+
+
 def _ascii(text: str) -> str:
     if not text.isascii():
         raise ValueError(text)

@@ -28,7 +28,7 @@ from .subject import Subject
 from .telling import alternatives, columns
 
 _INTERRUPTED = "Ctrl-C ended the campaign"
-_NONE = "wait before their threads begin, or do not meet a precondition, and are none"
+_NONE = "wait before their threads begin, do not meet a precondition, or cannot make their object, and are none"
 
 
 def linearizable(

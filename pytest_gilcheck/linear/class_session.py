@@ -15,20 +15,29 @@ from ..engine.outcome import Failure, NotExplorable, SequentialBaseline
 from ..engine.program import Program, describe_error
 from ..engine.running.record import BlockedThread, ScheduleRun
 from ..engine.running.stuck import SetupStuck
+from ..engine.running.task import Abort, Uncontrolled
 from ..engine.schedule import Token
 from ..engine.session import Session
 from ..search.explorer import Explorer
 from . import copies, oracle
 from .judging import Refused, failure_of
-from .merging import MergePolicy
-from .operations import DrawnOperation, DrawnProgram, OperationKind
+from .merging import MergePolicy, Waiting
+from .operations import DrawnOperation, DrawnProgram, OperationKind, value_text
 from .oracle import Allowed, Outcome, Why
 from .subject import Subject
 from .worker import PENDING, RAISED, Run, do_each, perform
 
+_MADE_ONCE = (
+    "each run needs a new object, and only the first could be made: give a function that makes one with all that it registers"
+)
+
 
 class Blocked(Exception):
     """An operation before the threads waits for ever, or a precondition is not met in some order: this is no program."""
+
+
+class Unmade(Blocked):
+    """The object of a program cannot be made; the message says why."""
 
 
 class _Judging(Explorer):
@@ -132,7 +141,15 @@ class ClassSession:
         subject = self.subject
         make = subject.model if self._on_model and subject.model is not None else subject.make
         arguments = [copies.fresh(each) for each in self.drawn.init]
-        self.run = run = Run(make(*arguments), subject.threads, timed=self.timed, asks=self.merging is not None)
+        try:
+            target = make(*arguments)
+        except (Abort, SetupStuck, Uncontrolled):
+            raise
+        except Exception as error:
+            raise Unmade(
+                f"{subject.constructor}({', '.join(map(value_text, self.drawn.init))}) raised {describe_error(error)}"
+            ) from None
+        self.run = run = Run(target, subject.threads, timed=self.timed, asks=self.merging is not None)
         run.before = [perform(run, operation, run.bundles) for operation in self.drawn.lanes[0]]
         if self.subject.watched is not None:
             self._watched = self.subject.watched(run.target)
@@ -189,11 +206,14 @@ class ClassSession:
         """Do what only first runs do: imports, caches, step tables. These programs depend on the class alone.
 
         Raises:
-            Exception: the object cannot be made.
+            Refused: an object cannot be made again.
         """
         with self.listening():
-            for index, drawn in enumerate(programs):
-                self._warm_with(drawn, first=index == 0)
+            try:
+                for index, drawn in enumerate(programs):
+                    self._warm_with(drawn, first=index == 0)
+            except Unmade as error:
+                raise Refused(f"{_MADE_ONCE}: {error}") from None
             self.explorer.events.tables_unchanged(for_certain=True)
 
     def _warm_with(self, drawn: DrawnProgram, *, first: bool) -> None:
@@ -210,8 +230,8 @@ class ClassSession:
                     self.written.setdefault(kind, set()).update(changed)
 
     @contextmanager
-    def _orders(self, choices: tuple[int, ...], *, on_model: bool = False) -> Iterator[MergePolicy]:
-        policy = MergePolicy(self.explorer.engine, self._present, choices, self.subject.waiting)
+    def _orders(self, choices: tuple[int, ...], *, on_model: bool = False, rule: str = "") -> Iterator[MergePolicy]:
+        policy = MergePolicy(self.explorer.engine, self._present, choices, rule or self.subject.waiting)
         self.merging, self._on_model = policy, on_model
         try:
             yield policy
@@ -225,15 +245,26 @@ class ClassSession:
     def orders(self, drawn: DrawnProgram) -> Allowed:
         """Run every sequential order of a program, on the model if there is one; returns what they give.
 
+        If an operation waits in each of them, they only return when others meet them, as those of a barrier. Then an operation that
+        waits may go on between two others.
+
         Raises:
             Blocked: an operation before the threads waits for ever.
             Refused: an order hangs, or leaves a thread.
         """
         self.drawn, found = drawn, Allowed()
+        self._run_orders(found, self.subject.waiting)
+        if not found.orders and self.subject.waiting != Waiting.VISIBLE:
+            self._run_orders(found, Waiting.VISIBLE)
+        return found
+
+    def _run_orders(self, found: Allowed, rule: str) -> None:
+        drawn = self.drawn
         waiting: list[tuple[int, ...]] = [()]
         points = []
+        self.explorer.engine.fairness.forget_length()  # of another program: a longer operation would lose its turn
         while waiting:
-            with self._orders(waiting.pop(), on_model=self.subject.model is not None) as policy:
+            with self._orders(waiting.pop(), on_model=self.subject.model is not None, rule=rule) as policy:
                 run, failure = self._once(policy)
             if failure is not None:
                 raise Refused(f"a sequential order hangs: {drawn.text}: {failure.message}")
@@ -244,7 +275,6 @@ class ClassSession:
             self._enter(found, policy, run)
             waiting += policy.further()
         self.explorer.engine.learn_length(min(points), max(points), max(points))
-        return found
 
     def followed(self, drawn: DrawnProgram, token: Token) -> tuple[Allowed, ScheduleRun, Failure | None]:
         """What the orders of a program give, and how it runs under the schedule of a token.
@@ -277,8 +307,10 @@ class ClassSession:
             found.stuck |= {(policy.done, index) for index in state.waiting()}
         if policy.waits is not None:
             found.stuck.add((policy.done, policy.waits))
-        else:
+        elif policy.visible or oracle.one_after_the_other(state):
             found.add(self.outcome, oracle.order_of(state))
+        else:  # it has lost its turn to another thread, as one that polls does: this run is no order
+            raise Refused(f"an operation of {self.drawn.text} polls, or makes too many steps for its turn in a sequential order")
 
     # For a search
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter, OrderedDict, defaultdict, deque
+from collections.abc import MappingView
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -87,6 +88,8 @@ def copied(value: Any, own: object = _NOBODY, depth: int = 0) -> Any:
         return (kind.__name__, *[copied(each, own, depth + 1) for each in tuple.__iter__(value)])
     if isinstance(value, _NAMED):
         return ("name", getattr(value, "__qualname__", kind.__name__))
+    if MappingView in kind.__mro__:
+        return ("name", kind.__name__)  # it holds nothing itself, and what it shows is read when it is used
     compares: Any = kind.__eq__
     return ByIdentity(value) if compares is object.__eq__ else _by_value(value, kind, own, depth)
 

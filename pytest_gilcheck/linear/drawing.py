@@ -10,6 +10,7 @@ program, and hypothesis would call the test flaky. So what is missing is drawn a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import combinations
 from typing import Any
 
 from hypothesis import HealthCheck, Phase, find, settings
@@ -19,14 +20,24 @@ from .operations import BEFORE, MOST_IN_A_LANE, DrawnOperation, DrawnProgram, In
 from .subject import Subject
 
 EXTRA = 5  # operations beside the first two
+_DIFFERENT = 3  # values of one pool in one program
 _MOST_BEFORE, _MOST_AFTER = 3, 2
+
+
+def from_values(values: Sequence[Any]) -> st.SearchStrategy[Any]:
+    """Draws one of some values; of more than three, the same three in all of a program, so that its calls collide."""
+    if len(values) <= _DIFFERENT:
+        return st.sampled_from(list(values))
+    chosen = st.shared(st.sampled_from(list(combinations(values, _DIFFERENT))), key=f"gilcheck {values!r}")
+    return chosen.flatmap(st.sampled_from)
 
 
 def operations_of(kind: OperationKind) -> st.SearchStrategy[DrawnOperation]:
     """Draws an operation of this kind."""
-    if not kind.positional and not kind.named:
+    if not kind.positional and not kind.named and not kind.optional:
         return st.just(DrawnOperation(kind))
-    named = st.fixed_dictionaries(dict(kind.named)) if kind.named else st.just({})
+    given = kind.named or kind.optional
+    named = st.fixed_dictionaries(dict(kind.named), optional=dict(kind.optional)) if given else st.just({})
     return st.builds(
         lambda arguments, by_name: DrawnOperation(kind, arguments, tuple(by_name.items())), st.tuples(*kind.positional), named
     )

@@ -16,7 +16,7 @@ from typing import Any
 
 from .operations import OperationKind
 from .result import IN_C
-from .values import needed, values_for
+from .values import needed, said_by_default, values_for
 
 PROTOCOL = frozenset(
     {"__getitem__", "__setitem__", "__delitem__", "__contains__", "__len__", "__iter__", "__next__", "__bool__", "__call__"}
@@ -114,18 +114,30 @@ def _add_method(found: Inferred, name: str, member: Any, strategies: Strategies,
         found.left_out[name] = f"no value for parameter {given!r}: ops={{{name!r}: {{{given!r}: st.sampled_from([...])}}}}"
         return
     positional, named = given
+    optional = {each.name: values for each in _optional(function) if (values := known.get(each.name) or said_by_default(each))}
     found.kinds.append(
         OperationKind(
             name,
             tuple(map(strategies, positional)),
             {key: strategies(values) for key, values in named.items()},
             implemented=(function,),
+            optional={key: strategies(values) for key, values in optional.items()},
         )
     )
 
 
+def _optional(method: Callable[..., Any]) -> list[Any]:
+    """The parameters of a method that a call may leave out, or give by name."""
+    try:
+        parameters = list(inspect.signature(method).parameters.values())[1:]
+    except (TypeError, ValueError):
+        return []
+    by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return [each for each in parameters if each.default is not each.empty and each.kind in by_name]
+
+
 def values_of(
-    function: Callable[..., Any], skip: int, known: Mapping[str, Sequence[Any]]
+    function: Callable[..., Any], skip: int, known: Mapping[str, Sequence[Any]], *, of_constructor: bool = False
 ) -> tuple[list[Sequence[Any]], dict[str, Sequence[Any]]] | str:
     """Values for each parameter that a function needs, by position and by name; the name of one without any.
 
@@ -141,7 +153,7 @@ def values_of(
     positional: list[Sequence[Any]] = []
     named: dict[str, Sequence[Any]] = {}
     for each in needed(parameters):
-        values = known.get(each.name) or values_for(each.name, hints.get(each.name))
+        values = known.get(each.name) or values_for(each.name, hints.get(each.name), of_constructor=of_constructor)
         if values is None:
             return str(each.name)
         if each.kind is each.KEYWORD_ONLY:
@@ -165,9 +177,9 @@ def constructor_values(make: Callable[..., Any], known: Mapping[str, Sequence[An
         init = function_of(inspect.getattr_static(make, "__init__", None))
         if init is None:
             new = function_of(inspect.getattr_static(make, "__new__", None))
-            return [] if new is None else _only_positional(values_of(new, 1, known))
+            return [] if new is None else _only_positional(values_of(new, 1, known, of_constructor=True))
         function, skip = init, 1
-    return _only_positional(values_of(function, skip, known))
+    return _only_positional(values_of(function, skip, known, of_constructor=True))
 
 
 def _only_positional(given: tuple[list[Sequence[Any]], dict[str, Sequence[Any]]] | str) -> list[Sequence[Any]] | str:

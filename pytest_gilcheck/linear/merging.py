@@ -40,13 +40,14 @@ class MergePolicy:
         waits: the thread whose operation ended the order; None if it was followed to its end.
         done: what had returned then.
         places: how many points between two operations there were.
+        visible: whether an operation that waits may go on between two others.
     """
 
     may_end = False
     tracks = True  # also where only one thread can run: it may be about to wait
 
     def __init__(self, engine: Engine, run: Callable[[], Run], choices: tuple[int, ...], waiting: str) -> None:
-        self._engine, self._run, self._choices, self._visible = engine, run, choices, waiting == Waiting.VISIBLE
+        self._engine, self._run, self._choices, self.visible = engine, run, choices, waiting == Waiting.VISIBLE
         self.begin(())
 
     def begin(self, tasks: Sequence[Task]) -> None:
@@ -74,7 +75,7 @@ class MergePolicy:
         if self._in_operation(self._running) and self.waits is None:
             if (inside := self._goes_on_inside(ready)) is not None:
                 return inside
-            if not self._visible:
+            if not self.visible:
                 self.ends_here()
                 return default
         return self._chosen(list(ready))

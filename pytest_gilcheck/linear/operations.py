@@ -49,6 +49,7 @@ class OperationKind:
         preconditions: called with the object in sequential orders: a program of which one is false there is none.
         always_first: whether it is called once, before everything else.
         by_user: whether `call` is the user's, and not one of ours for the method of that name.
+        optional: the strategies of named arguments that some calls leave out.
     """
 
     name: str
@@ -64,6 +65,7 @@ class OperationKind:
     preconditions: tuple[Callable[[Any], Any], ...] = ()
     always_first: bool = False
     by_user: bool = False
+    optional: Mapping[str, Any] = field(default_factory=dict)
 
     def with_rights(self, *, alone: bool, weak: bool, lanes: frozenset[int] | None) -> OperationKind:
         """The same with who may do it, and when."""

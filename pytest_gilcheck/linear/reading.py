@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from ..core.arguments import Arguments
 from ..core.origin import under_test
 from . import inferred, machine
-from .drawing import simplest
+from .drawing import from_values, simplest
 from .in_c import in_a_step, inferred_in_c
 from .inferred import function_of
 from .machine import ConcurrentMachine
@@ -45,9 +45,9 @@ def subject_of(work: Any, name: str | None, given: Arguments) -> Subject:
         init = _inferred_init(work, given, known)
     made = _made(work, init, given)
     cls = work if isinstance(work, type) else type(made)
-    found = inferred.inferred(cls, _from_values, known)
+    found = inferred.inferred(cls, from_values, known)
     if given.get("stress"):
-        inferred_in_c(found, cls, _from_values, known)
+        inferred_in_c(found, cls, from_values, known)
     kinds = found.kinds if "ops" not in given else [_given_kind(op, each, cls, given) for op, each in given["ops"].items()]
     if "ops" in given:
         found.left_out.clear()
@@ -117,10 +117,6 @@ def _strategy(value: Any, name: str, given: Arguments) -> st.SearchStrategy[Any]
     raise given.refused(argument, f"{_ONE}, for {name}", value)
 
 
-def _from_values(values: Sequence[Any]) -> st.SearchStrategy[Any]:
-    return st.sampled_from(list(values))
-
-
 def _known_values(name: str, value: Any, given: Arguments) -> list[Any]:
     if not isinstance(value, (list, tuple)) or not value:
         raise given.refused("values", f"a list of values for each name of a parameter, and not for {name!r}", value)
@@ -132,7 +128,7 @@ def _inferred_init(work: Any, given: Arguments, known: Mapping[str, list[Any]]) 
     if isinstance(values, str):
         what = f"a class of which an object can be made, and nothing says what its parameter {values!r} takes: {_advice(given)}"
         raise given.refused("make", what, work)
-    return tuple(map(_from_values, values))
+    return tuple(map(from_values, values))
 
 
 def _advice(given: Arguments) -> str:

@@ -7,7 +7,7 @@ import pytest
 from pytest_gilcheck.core import arguments
 from pytest_gilcheck.core.arguments import Argument
 from pytest_gilcheck.core.errors import BadValue
-from pytest_gilcheck.core.values import POSITIVE, SCALE, SECONDS, PerBuild
+from pytest_gilcheck.core.values import POSITIVE, SCALE, SECONDS, PerBuild, seconds
 
 
 @pytest.mark.parametrize("values", [POSITIVE, SECONDS, SCALE, PerBuild(POSITIVE)], ids=["number", "seconds", "scale", "by build"])
@@ -29,3 +29,14 @@ BUDGET = Argument("budget", SECONDS, "", "s", setting=True)
 def test_what_a_marker_or_a_call_says_goes_before_a_setting(given, setting, expected):
     found = arguments.read([BUDGET], {"budget": given}, "marker", lambda name: (setting, "environment"))
     assert (found.get("budget", None), found.source_of("budget")) == expected
+
+
+@pytest.mark.parametrize(("text", "expected"), [("30", 30.0), ("30s", 30.0), ("1.5m", 90.0), ("0.5", 0.5)])
+def test_a_command_line_writes_seconds_with_or_without_a_unit(text, expected):
+    assert seconds(text) == expected
+
+
+@pytest.mark.parametrize("text", ["5h", "3 0s", "x", "s"])
+def test_another_unit_is_no_time(text):
+    with pytest.raises(ValueError, match="could not convert"):
+        seconds(text)

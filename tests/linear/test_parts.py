@@ -142,7 +142,7 @@ def test_operations_are_inferred_and_what_is_not_is_listed_with_the_line_to_writ
     by_name = {kind.name: kind for kind in found.kinds}
     assert set(by_name) == {"full", "put", "coloured", "__getitem__", "__len__"}
     assert by_name["full"].is_property
-    assert by_name["put"].positional == (("a", "b", "c"), (1, 2))
+    assert by_name["put"].positional == (("a", "b", "c"), (1, 2, 0))
     assert set(by_name["put"].named) == {"priority"}
     assert set(found.left_out) == {"merge", "close", "later"}
     assert "ops={'merge': {'other': st.sampled_from([...])}}" in found.left_out["merge"]
@@ -161,6 +161,35 @@ def test_operations_are_inferred_and_what_is_not_is_listed_with_the_line_to_writ
 )
 def test_values_come_from_names_and_type_hints(name, annotation, some):
     assert some in values_for(name, annotation)
+
+
+@pytest.mark.parametrize(
+    ("name", "annotation", "boundaries"),
+    [
+        ("n", None, {0, 1, -1}),
+        ("amount", None, {0, 1, -1}),
+        ("odd", int, {0, 1, -1}),
+        ("index", None, {0, 1, -1}),
+        ("odd", float, {0.0, 1.0, -1.0}),
+        ("item", None, {0, 1}),
+        ("text", None, {"", "a"}),
+        ("odd", str, {"", "a"}),
+        ("odd", bytes, {b"", b"a"}),
+    ],
+)
+def test_values_at_which_code_branches_are_among_them_but_an_object_is_not_made_with_a_size_of_zero(name, annotation, boundaries):
+    assert boundaries <= set(values_for(name, annotation))
+    assert values_for("size", of_constructor=True) == (1, 2)
+
+
+def test_a_flag_and_a_number_that_calls_may_leave_out_are_given_in_some():
+    found = {kind.name: kind for kind in inferred(Optional, tuple, {"timeout": [5]}).kinds}
+    assert found["add"].optional == {"locked": (False,), "by": (2, 0, -1), "timeout": (5,)}
+    assert not found["add"].named
+
+
+class Optional:
+    def add(self, locked=True, *, by=1, note="x", timeout=None): ...
 
 
 def test_nothing_is_made_up_for_a_parameter_of_which_nothing_is_known():
