@@ -234,8 +234,7 @@ class Trace:
         """The running thread touches this."""
         if not found:
             return
-        point = self._engine.point
-        parts = self.parts[point] if point in self.parts else self.parts.setdefault(point, [])
+        parts = self.parts.setdefault(self._engine.point, [])
         for holder, part, changes, inner, _, _ in found:
             number, part = self._number(holder, part)
             if changes and type(holder) is GeneratorType and holder.gi_frame is not None:
@@ -289,6 +288,7 @@ class Trace:
             self.not_known.setdefault(self._engine.point, objects.disturbed)
 
     def goes_on(self, task: Task) -> None:
+        """A thread begins, or goes on after a wait."""
         self.owners[self._engine.point] = task.index
         self.lives.goes_on(task)
         self._let_go()
