@@ -8,7 +8,7 @@ Runs come in any order: each is examined for itself, and what was tried at a poi
 Threads that do the same and have touched nothing yet cannot be told apart, so only one of them is tried.
 
 That is a reason to stop only if it is known what all transitions touch, and every run begins alike. If it is not known, or one run
-changes what the next one finds, or time plays a part, or the program starts threads, there is a `doubt`: other schedules follow.
+changes what the next one finds, or time plays a part, or a thread is not known, there is a `doubt`: other schedules follow.
 
 Nothing runs here: `propose` says what is to be run next, and `saw` what it was like. A record takes up to 30 times as long as its
 run. So if there is no time to record all that waits, each schedule is first run without a record, and what passed is recorded

@@ -21,7 +21,7 @@ class Growing(dict):
 def test_only_the_record_of_threads_that_rest_is_looked_through(stuck):
     run = ScheduleRun(recording=True, measuring=False)
     run.stuck = stuck
-    trace = Trace(SimpleNamespace(point=1))
+    trace = Trace(SimpleNamespace(point=1, takes_part=lambda path: True))
     trace.parts = Growing({0: [], 1: []})
     if stuck == "hangs":
         trace.ended(run)

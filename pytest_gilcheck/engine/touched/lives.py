@@ -37,7 +37,7 @@ class Lives:
     """
 
     def __init__(
-        self, engine: Engine, parts: dict[int, list[Part]], touched: Callable[[Touches], None], unknown: Callable[[str], None]
+        self, engine: Engine, parts: dict[int, list[Part]], touched: Callable[[Touches], object], unknown: Callable[[str], None]
     ) -> None:
         self._engine, self._parts, self._touched, self._unknown = engine, parts, touched, unknown
         self.after: dict[int, list[int]] = {}

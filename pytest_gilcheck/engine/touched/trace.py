@@ -228,7 +228,7 @@ class Trace:
         if not touched:
             return
         point = self._engine.point
-        parts = self.parts[point] if point in self.parts else self.parts.setdefault(point, [])
+        parts = self.parts.setdefault(point, [])
         for part, inner in touched:
             if inner or self._inner:
                 self._from_within(part.holder, part.part, inner)
@@ -279,6 +279,7 @@ class Trace:
             self.not_known.setdefault(self._engine.point, objects.disturbed)
 
     def goes_on(self, task: Task) -> None:
+        """A thread begins, or goes on after a wait."""
         self.owners[self._engine.point] = task.index
         self.lives.goes_on(task)
         self._let_go()
