@@ -20,8 +20,8 @@ _PLANTS = {
     ),
     "cache": ("_planted = {}\n", "_planted.clear()\n_planted['key'] = 1\nassert _planted['key'] == 1"),
     "lazy": (
-        "_planted = [None]\n",
-        "if _planted[0] is None:\n    one = object()\n    _planted[0] = one\n    assert _planted[0] is one",
+        "_planted = None\n",
+        "global _planted\nif _planted is None:\n    _planted = object()\n_mine = _planted\nassert _mine is _planted",
     ),
 }
 _PLACES = {
@@ -29,7 +29,7 @@ _PLACES = {
     "blinker": ("src/blinker/base.py", "    def connect("),
     "cachetools": ("src/cachetools/keys.py", "def hashkey("),
     "markdown": ("markdown/util.py", "    def register("),
-    "tomli": ("src/tomli/_parser.py", "def loads("),
+    "more-itertools": ("more_itertools/more.py", "def chunked("),
     "toolz": ("toolz/itertoolz.py", "def first("),
     "jmespath": ("jmespath/lexer.py", "    def tokenize("),
     "parse": ("parse.py", "def extract_format("),

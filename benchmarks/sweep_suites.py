@@ -31,7 +31,7 @@ SUITES = {
     "blinker": Suite("1.9.0"),
     "cachetools": Suite("5.5.0"),  # unittest, caches with locks
     "markdown": Suite("3.7"),  # unittest
-    "tomli": Suite("2.0.2"),  # unittest
+    "more-itertools": Suite("10.5.0"),  # unittest
     "zict": Suite("3.0.0", "zict/tests"),  # threads
     "prometheus_client": Suite("0.21.1"),  # unittest, threads, locks
     "toolz": Suite("1.0.0", "toolz/tests"),  # functions

@@ -19,6 +19,9 @@ from .sweep_course import Course
 from .sweep_fork import WaitingFork
 
 MOST, LEAST = 5.0, 0.5  # seconds for one search
+_LONGER = 20.0  # seconds for one that has decided nothing, when all others have had their turn
+_WORTH = 1.5  # times as much as before, that a further try gets
+_LAST = 1_000_000  # the rank of a test that depends on what further tries say of others
 # A search says "not repeatable" also if it has found nothing in its time, and what only a first run makes was not searched.
 _PERHAPS_SHORT = (SweepOutcome.CUT_SHORT, SweepOutcome.NOT_REPEATABLE)
 _Rank = tuple[bool, int, bool, bool, float]
@@ -29,6 +32,13 @@ class _PutOff(NamedTuple):
 
     server: WaitingFork
     course: Course
+
+
+class _Try(NamedTuple):
+    """What a search says that was perhaps short, and the seconds that it had."""
+
+    swept: Swept
+    budget: float
 
 
 class Searches:
@@ -55,7 +65,7 @@ class Searches:
             by: whether it is the turn of a process.
             left: seconds.
         """
-        found: dict[int, Swept] = {}  # by course, what a search says that was short
+        tried: dict[int, _Try] = {}  # by course
         numbers = count()  # of two equal ranks, the earlier is first
         queue = [(self._rank(each.course), next(numbers), each) for each in self._waiting if by(each.server)]
         self._waiting = [each for each in self._waiting if not by(each.server)]
@@ -67,21 +77,27 @@ class Searches:
                 heappush(queue, (rank, next(numbers), put_off))
                 continue
             seconds = left()
-            budget = min(MOST, max(LEAST, seconds / self._count([course, *(each.course for _, _, each in queue)])))
-            if seconds <= 0 and id(course) in found:
-                yield found[id(course)]
+            before_it = tried.get(id(course))
+            most = MOST if before_it is None else _LONGER
+            budget = min(most, max(LEAST, seconds / self._count([course, *(each.course for _, _, each in queue)])))
+            if before_it is not None and (seconds <= 0 or budget < _WORTH * before_it.budget):
+                yield before_it.swept
                 continue
             swept = course.search(budget if seconds > 0 else 0.0)
             if course.was_searched:
                 self._times.update(course.things)
-            if swept.outcome in _PERHAPS_SHORT and course.was_searched and budget < MOST and put_off.server.lives:
-                found[id(course)] = swept  # there may be more time for it when all others are done
-                heappush(queue, (self._rank(course, tried=True), next(numbers), put_off))
+            again = before_it is None or course.was_searched
+            if swept.outcome in _PERHAPS_SHORT and again and budget < _LONGER and put_off.server.lives:
+                spent = budget if course.was_searched else 0.0
+                tried[id(course)] = _Try(swept, spent)  # there may be more time for it when all others are done
+                heappush(queue, (self._rank(course, tried=True, last=not spent), next(numbers), put_off))
                 continue
             yield swept
 
-    def _rank(self, course: Course, *, tried: bool = False) -> _Rank:
+    def _rank(self, course: Course, *, tried: bool = False, last: bool = False) -> _Rank:
         """The least is searched first: a schedule that is known, then what was searched for least often, in the user's code."""
+        if last:
+            return True, _LAST, True, True, course.steps
         times = min((self._times[thing] for thing in course.things), default=int(tried or course.was_searched))
         users = any(of_user(use.file) for thing in course.things for use in thing)
         return not course.has_token, times, not course.things, not users, course.steps

@@ -125,6 +125,8 @@ class Sweep:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
         report: Any = yield
+        if call.when == "call" and not report.passed:  # `unittest` raises nothing
+            item.stash[_FOUND], item.stash[_WAITS] = None, False
         if call.when == "teardown":
             failed = Swept(test=item.nodeid, outcome=SweepOutcome.NOT_PASSED, reason=_FAILS)
             report.gilcheck_sweep = (item.stash.get(_FOUND, None) or failed).packed()

@@ -127,3 +127,29 @@ def test_classes_of_unittest_with_and_without_a_set_up_are_decided(sweep):
     result, lines = sweep(CASES)
     result.assert_outcomes(passed=5)
     assert counted(lines) == {"shares nothing that was seen": 5}
+
+
+NOT_PASSED = """
+
+class TestOne(unittest.TestCase):
+    def test_fails(self):
+        self.fail("no")
+
+    def test_skips(self):
+        self.skipTest("not here")
+
+    @unittest.expectedFailure
+    def test_is_expected_to_fail(self):
+        self.fail("no")
+
+    def test_passes(self):
+        self.assertEqual(len([1]), 1)
+"""
+
+
+def test_a_method_of_unittest_that_does_not_pass_is_not_swept(sweep):
+    _, lines = sweep(NOT_PASSED)
+    found = counted(lines)
+    assert found["not passed plainly"] == 3
+    assert found["shares nothing that was seen"] == 2
+    assert "not repeatable" not in found

@@ -61,27 +61,26 @@ class LastStep(NamedTuple):
 
 
 class LastSteps:
-    """Those of the frames of a run, by their ids.
+    """Those of the frames of a run, by their ids."""
 
-    Args:
-        under_test: the predicate for files whose code makes steps of its own.
-    """
-
-    def __init__(self, under_test: Callable[[str], bool]) -> None:
-        self._under_test = under_test
+    def __init__(self) -> None:
         self._of: dict[int, LastStep] = {}
 
-    def note(self, frame: FrameType, found: Sequence[Touch], parts: TouchedParts, guess: Guess) -> None:
-        """A frame is about to make a step that touches this. Code that it calls directly makes the steps itself."""
+    def note(
+        self, frame: FrameType, found: Sequence[Touch], parts: TouchedParts, guess: Guess, under_test: Callable[[str], bool]
+    ) -> None:
+        """A frame is about to make a step that touches this. Code that it calls directly makes the steps itself.
+
+        Args:
+            under_test: the predicate for files whose code makes steps of its own.
+        """
         self._of.pop(id(frame), None)
         name, argument, _ = instruction_at(frame.f_code, frame.f_lasti)
         if not name or name in _LETS_GO:
             return
         callee = _callee_of(frame, name, argument)
         starred = name == "CALL_FUNCTION_EX"
-        if type(callee) in (FunctionType, MethodType) or (
-            starred and is_a(callee, type) and made_by_steps(callee, self._under_test)
-        ):
+        if type(callee) in (FunctionType, MethodType) or (starred and is_a(callee, type) and made_by_steps(callee, under_test)):
             return
         changes = any(each.changes and type(each.holder) not in _SUSPENDED for each in found)
         self._of[id(frame)] = LastStep((frame.f_code, frame.f_lasti), () if starred else parts, guess, changes, starred)

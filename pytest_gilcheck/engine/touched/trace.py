@@ -105,7 +105,7 @@ class Trace:
         self._dictionaries = Dictionaries(self.objects) if by_dictionaries else None
         self._notifications: set[int] = set()
         self._frames: dict[int, int] = {}  # by thread, the id of the frame of its last step
-        self._last_steps = LastSteps(engine.takes_part)
+        self._last_steps = LastSteps()
         self._inner: set[tuple[int, Any]] = set()  # what the library's code touches behind a lock of its own
         self._reached: set[tuple[int, Any]] = set()  # what other code touches
         self._generators: dict[int, tuple[weakref.ref[GeneratorType[Any, Any, Any]], int]] = {}  # advanced, by ids of their frames
@@ -178,7 +178,7 @@ class Trace:
         if around is not None:
             self._add(around.parts)
         if access.name != ENTRY:
-            self._last_steps.note(frame, found, parts, own)
+            self._last_steps.note(frame, found, parts, own, self._engine.takes_part)
         if any(each.torn for each in found):
             caller = innermost(frame, lambda file: not standard(file) and not ours(file)) or frame
             torn = frozenset(self._number(each.holder, each.part)[0] for each in found if each.torn)

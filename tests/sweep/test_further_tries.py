@@ -1,0 +1,54 @@
+"""A search that has decided nothing has more time when all others have had their turn."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from pytest_gilcheck.adaptors.sweep_searches import MOST, Searches
+from pytest_gilcheck.sweep.swept import SweepOutcome, Swept
+
+
+class Needs:
+    """A course of which the search decides with so many seconds."""
+
+    has_token, was_searched, things, steps = False, False, (), 1.0
+
+    def __init__(self, name, seconds, clock):
+        self.name, self.seconds, self.clock, self.budgets = name, seconds, clock, []
+
+    def search(self, budget):
+        self.was_searched = budget > 0
+        self.budgets.append(budget)
+        self.clock.left -= min(budget, self.seconds)
+        outcome = SweepOutcome.HOLDS if budget >= self.seconds else SweepOutcome.NOT_REPEATABLE
+        return Swept(test=self.name, outcome=outcome)
+
+
+def made(budget, **seconds):
+    clock = SimpleNamespace(left=budget)
+    searches, server = Searches(), SimpleNamespace(lives=True)
+    courses = {name: Needs(name, needed, clock) for name, needed in seconds.items()}
+    for course in courses.values():
+        searches.add(server, course)
+    found = [(each.test, each.outcome) for each in searches.made(lambda server: True, lambda: clock.left)]
+    return found, courses
+
+
+def test_what_needs_more_than_a_first_try_is_decided_after_the_others_if_there_is_time():
+    found, courses = made(60.0, dear=12.0, cheap=1.0)
+    assert found == [("cheap", SweepOutcome.HOLDS), ("dear", SweepOutcome.HOLDS)]
+    assert courses["dear"].budgets[0] == MOST
+    assert len(courses["dear"].budgets) == 2
+
+
+@pytest.mark.parametrize("budget", [6.0, 11.0])
+def test_it_is_given_up_where_no_time_is_left_that_is_worth_a_try(budget):
+    found, courses = made(budget, dear=12.0, cheap=1.0)
+    assert dict(found)["dear"] is SweepOutcome.NOT_REPEATABLE
+    assert sum(courses["dear"].budgets) <= budget
+
+
+def test_what_no_time_decides_is_tried_twice_and_told_once():
+    found, courses = made(600.0, never=1e9)
+    assert found == [("never", SweepOutcome.NOT_REPEATABLE)]
+    assert courses["never"].budgets == [MOST, 4 * MOST]
