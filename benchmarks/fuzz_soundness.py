@@ -45,6 +45,11 @@ def main() -> int:
     parser.add_argument("--gil", action="store_true", help="compare at the points at which a build with a GIL can switch")
     parser.add_argument("--most", type=int, default=1000, help="schedules of a search by conflicts (default: 1000)")
     parser.add_argument("--without-record", action="store_true", help="run each schedule by conflicts without a record first")
+    parser.add_argument(
+        "--conflicts-only",
+        action="store_true",
+        help="compare what is settled with as much brute force of our steps as there is time for",
+    )
     parser.add_argument("--plant", help="the name of an instruction")
     given_ = parser.parse_args()
     if given_.plant:
@@ -55,7 +60,9 @@ def main() -> int:
 
     def compared(drawn: Drawn) -> tuple[dict[str, dict[Any, Any]], Outcomes]:
         """The outcomes that are missed, too many or lost, and what brute force found."""
-        if given_.gil:
+        if given_.conflicts_only:
+            brute, differing = outcomes(drawn, 2, given_.seconds), {}
+        elif given_.gil:
             brute, differing = outcomes(drawn, 3, given_.seconds, gil=True), {}
         else:
             differing, brute, ours = missed(drawn, given_.seconds)

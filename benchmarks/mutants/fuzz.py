@@ -177,14 +177,6 @@ MUTANTS = (
         ("tests/fuzz/test_spinning.py",),
     ),
     Mutant(
-        "fuzz-livelock",
-        "engine/running/fairness.py",
-        '            elif not blocked_outside(self._tasks):\n                return "livelock"\n',
-        "            elif not blocked_outside(self._tasks):\n                pass\n",
-        "two threads that spin on each other are reported as a hang after the timeout, without their steps",
-        CHECK,
-    ),
-    Mutant(
         "fuzz-pausing",
         "engine/running/pausing.py",
         "        if watch.may_end:\n",
@@ -206,7 +198,7 @@ MUTANTS = (
         "        if point > last:\n            for other in (*candidates, *late):\n",
         "        if point < last:\n            for other in (*candidates, *late):\n",
         "when a thread has to wait, only the first of the others is ever tried",
-        ("tests/plugin/test_early_teardown.py", "tests/fuzz/test_search.py", "tests/quality/test_corpus.py"),
+        ("tests/search/test_enumeration.py",),
     ),
     Mutant(
         "fuzz-replays-not-counted",
@@ -254,7 +246,7 @@ MUTANTS = (
         "                if holder == held and (changes or changed) and ",
         "                if holder == held and not (changes or changed) and ",
         "the report names two reads as the pair of steps that decides",
-        CHECK,
+        ("tests/fuzz/test_decided.py",),
     ),
     Mutant(
         "fuzz-priorities",

@@ -86,14 +86,6 @@ MUTANTS = (
         REPORTING,
     ),
     Mutant(
-        "guard-teardown-unseen",
-        "adaptors/guarded_child.py",
-        "            self._tear_down_exact(self._item.parent)",
-        "            self._tear_down_exact(self._item)",
-        "an assertion in the teardown of a fixture does not see what the test did, and passes",
-        GUARD,
-    ),
-    Mutant(
         "guard-wider-fixture-stays",
         "adaptors/guarded_child.py",
         "            while len(finalizers) > self._inherited.get(node, 0):\n",
@@ -115,7 +107,7 @@ MUTANTS = (
         "        if self._identity_now() != self._identity:\n            raise",
         "        if self._identity_now() is None:\n            raise",
         "messages of the guard are written into a file of the test that got the number of their pipe",
-        GUARD,
+        ("tests/core/test_descriptors.py",),
     ),
     Mutant(
         "guard-failed-unseen",
@@ -179,7 +171,7 @@ MUTANTS = (
         "if parameter.default is parameter.empty\n",
         "if parameter.name in item.funcargs\n",
         "an invariant with an argument that is no fixture fails with a TypeError instead of one line",
-        ("tests/plugin/test_interrupt.py", "tests/plugin/test_fuzz.py"),
+        ("tests/plugin/test_refused.py",),
     ),
     Mutant(
         "summary-worst-outcome",

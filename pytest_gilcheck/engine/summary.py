@@ -94,6 +94,10 @@ class Transitions(Protocol):
     def steps(self) -> Set[int]:
         """The points of transitions that begin with a visible step."""
 
+    @property
+    def after(self) -> Mapping[int, Sequence[int]]:
+        """By point, the transitions that come before it because a thread was started or has ended (`touched.lives`)."""
+
 
 @dataclass(frozen=True)
 class Focusing:
@@ -125,6 +129,7 @@ class Touched:
         not_known: for each, a text, or the instruction.
         no_step: the points at which the running thread could not continue.
         ends: the points of steps of which all that can be seen is that an object ends.
+        after: see `Transitions`.
         spots: by point, the instruction that it begins with, if that is known.
         guessed: the points of steps of which it is a guess what they touch.
         torn: by point, what C touches there in several steps.
@@ -142,6 +147,7 @@ class Touched:
     not_known: Mapping[int, str | Spot] = field(default_factory=dict)
     no_step: Set[int] = frozenset()
     ends: Set[int] = frozenset()
+    after: Mapping[int, Sequence[int]] = field(default_factory=dict)
     spots: Mapping[int, Spot] = field(default_factory=dict)
     guessed: Set[int] = frozenset()
     torn: Mapping[int, Torn] = field(default_factory=dict)

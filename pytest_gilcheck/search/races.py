@@ -81,6 +81,7 @@ class Races:
         self.first_touch: dict[int, int] = {}
         self._shared = _shared(transitions)
         self._uses = Counter[tuple[int, Any]](part[:2] for parts in self._shared.values() for part in parts)
+        linked = transitions.after.keys() | {earlier for each in transitions.after.values() for earlier in each}
         now: dict[int, dict[int, int]] = {}
         for point in range(1, points + 1):
             thread = self._owners.get(point)
@@ -89,8 +90,11 @@ class Races:
             self._of_thread.setdefault(thread, []).append(point)
             if point in transitions.parts or point in transitions.not_known:
                 self.first_touch.setdefault(thread, point)
-            self._before[point] = self._so_far = before = now.get(thread, {})
-            if point not in self._shared:  # nothing that a transition of another thread has to do with
+            before = now.get(thread, {})
+            if point not in transitions.steps:
+                before = self._with_earlier(before, point)
+            self._before[point] = self._so_far = before
+            if point not in self._shared and point not in linked:  # nothing that a transition of another thread has to do with
                 continue
             if held := self._holding.get(thread):
                 self._held[point] = frozenset(held)
@@ -99,8 +103,19 @@ class Races:
                 for other in self._conflicting(part, point, thread):
                     if self._owners[other] != thread:  # all that comes before its own is in its clock
                         _merge(after, self._clocks[other])
+            if point in transitions.steps:
+                after = self._with_earlier(after, point)
             after[thread] = point
             now[thread] = self._clocks[point] = after
+
+    def _with_earlier(self, clock: dict[int, int], point: int) -> dict[int, int]:
+        """A clock with what comes before a transition because a thread was started or has ended."""
+        earlier = self._transitions.after.get(point, ())
+        if earlier:
+            clock = dict(clock)
+            for each in earlier:
+                _merge(clock, self._clocks[each])
+        return clock
 
     def _race(self, first: int, second: int, part: Part) -> None:
         if first and self._owners[first] != self._owners[second] and not self._comes_before(first):

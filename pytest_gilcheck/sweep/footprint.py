@@ -144,7 +144,7 @@ def _recorded(explorer: Explorer, until: float) -> _Record:
         return _Record("its record takes too long")
     things, unplaced = things_of(trace, harmless)
     unknown = [what for point, what in trace.not_known.items() if not _is_harmless(trace, point, what)]
-    what = _in_words(unknown[0]) if unknown else unplaced
+    what = _in_words(unknown[0]) if unknown else "what a thread does that it starts" if trace.lives.started else unplaced
     return _Record(things=things, unknown=what, shares=trace.shares(), in_c=modules_in_c(trace), steps=run.points)
 
 

@@ -302,3 +302,39 @@ def test_the_start_of_a_thread_touches_that_thread_and_no_more_and_of_other_code
     assert [(each.holder, each.part, each.changes) for each in touches] == [(started, ALL, WRITE)]
     started.join()
     assert any(each.holder is rows for each in of_call(lambda: logger.addHandler(rows)))
+
+
+def first_of(pair):
+    return pair[0]
+
+
+def taken_in_turn(pair):
+    for _ in pair:
+        pass
+
+
+def unpacked(pair):
+    first, second = pair
+    return first, second
+
+
+@pytest.mark.parametrize("function", [first_of, taken_in_turn, unpacked, bool, len, tuple])
+def test_what_a_tuple_has_never_changes_and_is_not_touched_by_who_takes_it_out(function):
+    rows, ahead = [1], iter([1])
+    if function in (bool, len, tuple):
+        found = of_call(lambda each: function(each), (rows, ahead))
+    else:
+        touched = touched_by(function, (rows, ahead))
+        steps = ("BINARY_SUBSCR", "BINARY_OP", "GET_ITER", "FOR_ITER", "UNPACK_SEQUENCE")
+        found = [each for name in steps for each in touched.get(name, ())]
+    assert parts_of(rows, found) == parts_of(ahead, found) == set()
+
+
+@pytest.mark.parametrize("function", [any, all, repr, zip])
+@pytest.mark.parametrize("made", [tuple, list])
+def test_and_is_touched_by_who_asks_it_for_something(function, made):
+    rows = [1]
+    if function is zip:  # its iterators are in a tuple
+        assert parts_of(rows, of_call(lambda each: next(each), zip(made([1]), rows, strict=True))) == {(ALL, READ)}
+    else:
+        assert parts_of(rows, of_call(lambda each: function(each), made([rows]))) == {(ALL, READ)}

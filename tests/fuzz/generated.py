@@ -291,6 +291,21 @@ TOPICS: dict[str, tuple[str, ...]] = {
         "started = threading.Thread(target=s.bump)\nstarted.start()\nz = s.n\nstarted.join()", "s.own.value = 1\nz = s.own.value",
         "y = getattr(s.own, 'value', None)", "y = s.n", "y = threading.current_thread() is threading.main_thread()",
     ),
+    "started": (
+        "one = threading.Thread(target=s.bump)\none.start()\none.join()\ny = s.n", "s.one.start()", "s.one.start()\ny = s.n",
+        "one = threading.Thread(target=s.bump)\none.start()\nz = s.n\none.join()", "s.one.join()", "s.one.join()\nz = s.m",
+        "one = threading.Thread(target=marks, args=(s,))\none.start()\nif s.m:\n    s.n = 7\none.join()",
+        "one, two = (threading.Thread(target=each) for each in (s.bump, s.bump))\none.start()\ntwo.start()\none.join()\ny = s.n",
+        "one, two = (threading.Thread(target=each, args=(s,)) for each in (marks, looks))\none.start()\ntwo.start()\ntwo.join()",
+        "one = threading.Thread(target=looks, args=(s,))\none.start()", "one = Working(s)\none.start()\nz = s.m\none.join()",
+        "one = threading.Thread(target=s.bump, daemon=True)\none.start()\ns.m = 3\none.join()", "y = s.n", "s.m = 4",
+        "one = threading.Thread(target=starts_another, args=(s,))\none.start()\none.join()\ny = s.n", "items.append(9)",
+        "one = threading.Thread(target=puts, args=(s,))\none.start()\ny = s.queue.get()", "with s.lock:\n    s.n += 1",
+        "one = threading.Thread(target=locked, args=(s,))\nwith s.lock:\n    one.start()\n    s.m = 1\none.join()\nz = s.m",
+        "one = threading.Thread(target=locked, args=(s,))\none.start()\nwith s.lock:\n    y = s.n\none.join()", "s.ready_now.set()",
+        "one = threading.Thread(target=waits, args=(s,))\none.start()\ns.n = 2\ns.ready_now.set()\none.join()\nz = s.m",
+        "if s.n:\n    s.one.join()", "if not s.m:\n    s.one.start()", "y = list(items)",
+    ),
     "exceptions": (
         "try:\n    y = items[2]\nexcept IndexError:\n    y = len(items)\nfinally:\n    s.m += 1", "items.append(9)",
         "items.clear()",
@@ -584,6 +599,40 @@ TOPICS["known in C"] = (
     "y = s.pair.a", "s.pair = Pair(s.m, s.n)", "NAME.set(s.m)\ny = NAME.get()", "s.day = s.day", "y = both(*heap[:1], **{})",
     "setattr(s, 'm', 6)", "y = copy.deepcopy(heap)",
 )  # fmt: skip
+_OF_TOPIC["started"] = """
+class Working(threading.Thread):
+    def __init__(self, state):
+        super().__init__()
+        self.state = state
+
+    def run(self):
+        self.state.m = self.state.n + 1
+
+def marks(s):
+    s.m = 2
+
+def looks(s):
+    if s.m:
+        s.n += 4
+
+def locked(s):
+    with s.lock:
+        s.n += s.m
+
+def puts(s):
+    s.m = 3
+    s.queue.put(s.n)
+
+def waits(s):
+    s.ready_now.wait()
+    s.m = s.n
+
+def starts_another(s):
+    another = threading.Thread(target=s.bump)
+    another.start()
+    s.m = 5
+    another.join()
+"""
 _OF_TOPIC["known in C"] = """
 import bisect, contextlib, contextvars, copy, datetime, decimal, enum, functools, hashlib, heapq, io, itertools, json, random
 import typing
@@ -894,6 +943,10 @@ _MADE = {  # by topic: what its setup makes, and what is looked at after the thr
         "s.event.is_set(), s.queue.qsize()",
     ),
     "threads": (("s.own = threading.local()",), ""),
+    "started": (
+        ("s.one, s.queue, s.ready_now = threading.Thread(target=marks, args=(s,)), queue.Queue(), threading.Event()",),
+        "s.queue.qsize()",
+    ),
     "exceptions": (("s.error = KeyError('first')", "s.error.note = 0"), "s.error.args, s.error.note"),
     "generators": (("s.counting = counting(s)", "next(s.counting)"), ""),
     "attributes": (

@@ -74,6 +74,14 @@ def step(thread, kind, line, value, holder=1):
     return RecordedStep(0, thread, Access(kind, ".client", line), "lazy.py", line, "get", "client", where, value, changes)
 
 
+def test_two_reads_are_no_conflict_and_a_read_and_a_write_of_another_thread_are_one():
+    read, write = step(0, "read", 3, "A"), step(1, "write", 7, "B")
+    assert read.conflict(step(1, "read", 7, "A")) is None
+    assert read.conflict(write) == write.conflict(read) == (1, ".client")
+    assert read.conflict(step(1, "write", 7, "B", holder=2)) is None, "of another object"
+    assert read.conflict(step(0, "write", 7, "B")) is None, "of the same thread"
+
+
 def test_of_two_reads_that_come_too_early_the_one_that_sees_another_value_later_is_named():
     def step(thread, kind, line, value):
         changes = {(1, ".client"): kind == "write"}

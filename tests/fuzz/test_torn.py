@@ -178,3 +178,30 @@ def test_so_is_an_instruction(name, sign, holder, several):
 )
 def test_a_change_is_several_steps_where_the_object_has_no_lock_or_is_empty_meanwhile(callee, holder, several):
     assert torn.changes_in_parts(torn.of_call(callee, [holder]), holder) is several
+
+
+@pytest.mark.parametrize("unpacked", [False, True], ids=["by place", "unpacked"])
+def test_a_state_in_a_tuple_is_no_part_of_what_its_parts_are_taken_for(unpacked):
+    """Each thread takes the lock out of the state, which does not come in the middle of `next`."""
+
+    def by_place(s):
+        with s[1]:
+            s[2].append(next(s[0]))
+
+    def by_name(s):
+        ahead, lock, got = s
+        with lock:
+            got.append(next(ahead))
+
+    def bare(s):
+        s[2].append(next(s[0]))
+
+    def setup():
+        return iter([1, 2, 3]), threading.Lock(), []
+
+    thread = by_name if unpacked else by_place
+    result = counted(thread, thread, setup=setup, invariant=lambda s: sorted(s[2]) == [1, 2], schedules=300)
+    assert result.verdict == "holds", result.reason
+    result = counted(bare, bare, setup=setup, schedules=300)
+    assert result.verdict == "inconclusive"
+    assert "next(s[0])" in result.reason

@@ -10,7 +10,9 @@ from itertools import pairwise
 import pytest
 
 from pytest_gilcheck import BadValue, InjectionResult, gilcheck
-from pytest_gilcheck.injection.check import _spread, _targets
+from pytest_gilcheck.core.interpreter import Interpreter
+from pytest_gilcheck.core.verdict import Verdict
+from pytest_gilcheck.injection.check import Tally, _spread, _targets, judge
 from pytest_gilcheck.injection.plan import InjectionPlan
 from pytest_gilcheck.injection.run import InjectionRun
 
@@ -238,6 +240,34 @@ def test_steps_are_tried_in_the_same_order_each_time_those_that_a_signal_can_hit
     sample = [_targets(InjectionPlan("sample", sample=4, seed=seed), run) for seed in (1, 1, 2)]
     assert sample[0] == sample[1] != sample[2]
     assert set(sample[0]) < set(reachable)
+
+
+def test_a_run_that_did_not_pass_its_step_is_no_pass_and_no_break():
+    passed = InjectionRun(steps=12, raised_at=("work.py:3", "x = 1", "line", True, "", ""))
+    tally = Tally()
+
+    def judged():
+        result = InjectionResult(
+            workload="transfer",
+            interpreter=Interpreter.current(),
+            mode="every-step",
+            exception="KeyboardInterrupt",
+            steps=12,
+            reachable=3,
+            tried=tally.tried,
+            reached=tally.reached,
+            conclusion=Verdict.INCONCLUSIVE,
+            reason="not judged",
+        )
+        return judge(result, 10.0, tally.diverged, tally.error)
+
+    tally.add(0, passed, reachable=True)
+    tally.add(1, passed, reachable=True)
+    assert judged()[0] == "holds"
+    tally.add(2, InjectionRun(steps=12), reachable=True)
+    verdict, reason = judged()
+    assert verdict == "inconclusive"
+    assert "1 of 3 runs did not pass the step at which to raise" in reason
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 7, 64, 438])

@@ -20,7 +20,7 @@ import pytest
 from pytest_gilcheck import BadValue, InterruptResult, gilcheck
 from pytest_gilcheck.core import fork_safety
 from pytest_gilcheck.core.fork_safety import can_fork
-from pytest_gilcheck.interrupt.check import _moments
+from pytest_gilcheck.interrupt.check import _marked_swallowed, _moments
 from pytest_gilcheck.interrupt.claim import InterruptClaim
 from pytest_gilcheck.interrupt.delivery import _without_report
 from pytest_gilcheck.interrupt.dry_run import DryRun
@@ -104,6 +104,23 @@ def test_that_the_system_ends_a_process_late_is_its_own_doing_only_where_it_bloc
     gone = Trial(signal.SIGTERM, 0.1, sent=10**9, gone=1_700_000_000, status=-signal.SIGTERM)
     assert _without_report(replace(gone, **known), CLAIM).outcome == outcome
     assert _without_report(replace(gone, gone=1_100_000_000, **known), CLAIM).outcome is None, "in time"
+
+
+@pytest.mark.parametrize(
+    ("left", "outcome"),
+    [
+        (1.95, "swallowed"),  # alone it takes 2 seconds: it went on as if nothing had come
+        (0.9, None),  # it cleaned up and returned
+    ],
+)
+def test_a_workload_that_goes_on_to_its_own_end_has_swallowed_the_signal(left, outcome):
+    def went_on(moment):
+        sent = int(moment * 1e9)
+        return Trial(signal.SIGINT, moment, sent=sent, entered=sent, left=int(left * 1e9), left_by="returned")
+
+    given, plan = [went_on(0.6), went_on(0.8)], InterruptPlan(repeats=2)
+    marked = _marked_swallowed(None, given, CLAIM, plan, DryRun(2.0), lambda label: None)
+    assert [trial.outcome for trial in marked] == [outcome, outcome]
 
 
 @pytest.mark.slow

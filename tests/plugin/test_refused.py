@@ -31,6 +31,11 @@ REFUSED = [
     ("gil_interrupt", "wihtin=1", ["wihtin", "did you mean", "within"]),
     ("gil_interrupt", "signals='SIGKILL'", ["signals='SIGKILL'", "other than SIGKILL"]),
     ("gil_interrupt", "inject='x'", ["inject='x'", "'every-step' or 'sample'"]),
+    (
+        "gil_interrupt",
+        "inject='every-step', invariant=lambda nothing: True",
+        ["invariant=", "arguments are fixtures of the test; 'nothing' is not"],
+    ),
     ("gil_latency", "p99=-1", ["p99=-1", "expected"]),
     ("gil_latency", "p98=1", ["p98", "did you mean", "p99"]),
     ("gil_latency", "workers=0", ["workers=0", "whole number, at least 1"]),

@@ -13,8 +13,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from pytest_gilcheck.cli import _parser
 from pytest_gilcheck.core import evidence_files
-from pytest_gilcheck.probe import measuring
+from pytest_gilcheck.probe import command, measuring
 from pytest_gilcheck.probe.check import probe
 from pytest_gilcheck.probe.measuring import EXPERIMENTS, Effort
 from pytest_gilcheck.probe.records import records
@@ -188,6 +189,15 @@ def run(*arguments, **options):
     process = gilcheck(*arguments, **options)
     out, err = process.communicate(timeout=300)
     return process.returncode, out, err
+
+
+@pytest.mark.parametrize(("good", "bad", "status"), [([], ["one"], 2), (["this"], ["one"], 1), (["this"], [], 0)])
+def test_the_exit_status_says_whether_each_interpreter_was_probed(monkeypatch, capsys, good, bad, status):
+    monkeypatch.setattr(command, "probe", lambda *_, **__: (good, bad, []))  # whose own tests take seconds
+    monkeypatch.setattr(command, "table", lambda probed, width: f"{len(probed)} probed")
+    given = _parser().parse_args(["probe"])
+    assert command.run(given, lambda label: None, {}) == status
+    assert capsys.readouterr().err == "".join(f"gilcheck: {each}\n" for each in bad)
 
 
 @pytest.mark.slow

@@ -4,13 +4,15 @@ from itertools import permutations
 
 import pytest
 
-from pytest_gilcheck.search.enumeration import Enumeration
+from pytest_gilcheck.engine.running.record import ScheduleRun
+from pytest_gilcheck.engine.schedule import Choice
+from pytest_gilcheck.search.enumeration import Enumeration, forced_alternatives
 from pytest_gilcheck.search.ledger import Account
 from pytest_gilcheck.search.outcome import SearchOutcome
 from pytest_gilcheck.search.strategy import How, MoreSteps
 
 from ..fuzz.programs import Clock
-from .written_runs import Written, before, counted, driven
+from .written_runs import STEP, Written, before, counted, driven
 
 
 def enumerated(written, account=None, **how):
@@ -28,6 +30,15 @@ def test_all_orders_of_two_threads_of_two_steps_are_run_once_each():
     assert orders == {tuple(order) for order in permutations([(0, 1), (0, 2), (1, 1), (1, 2)]) if rising(order)}
     assert (found.everything, part.more) == (True, False)
     assert len(set(written.schedules)) == len(written.schedules)
+
+
+def test_where_a_thread_cannot_go_on_each_of_the_others_is_tried_once():
+    run = ScheduleRun(recording=True)
+    run.forks = [(2, (0, 1), 0, ()), (5, (1, 2, 3), 2, (4,))]
+    run.choices = [(Choice(2, 0, True), STEP, None, False), (Choice(5, 2, True), STEP, None, False)]
+    tried = [[(choice.point, choice.thread) for choice in each.choices] for each in forced_alternatives(run, 2)]
+    assert tried == [[(2, 0), (5, 1)], [(2, 0), (5, 3)], [(2, 0), (5, 4)]], "the choices up to point 2 are those of the schedule"
+    assert list(forced_alternatives(run, 5)) == []
 
 
 def rising(order):

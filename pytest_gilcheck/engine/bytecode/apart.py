@@ -23,6 +23,7 @@ from . import switch_points, torn
 from .at import At, callee_of
 from .c_operations import UNLOCKED
 from .operands import immutable
+from .reach import reached
 from .stack import NOTHING, replace_operand
 from .torn import COUNT, ITERATORS, NAMES
 from .touch import VIEWS, container_of
@@ -170,6 +171,9 @@ def _in_python(callee: Any, given: list[Any], call: ApartCall) -> tuple[Any, lis
     if callee is COUNT:
         read = _in_steps(given[-1], frozenset({"collections._count_elements"}), call) if given else None
         return _counting(call), [] if read is None else read[1]
+    if callee is print:
+        streams = torn.streams_of(given)
+        return (_printing(call), [each.holder for each in reached(streams, owns=True, guess=True)]) if len(streams) == 1 else None
     owner = given[0] if type(callee) is MethodDescriptorType and given else getattr(callee, "__self__", None)
     method = _METHODS.get((type(owner), getattr(callee, "__name__", "")))
     if method is None or (type(callee) is not MethodDescriptorType and type(callee) is not torn.IN_C[0]):
@@ -192,6 +196,26 @@ def _counting(call: ApartCall) -> Callable[..., None]:
             mapping[element] = count
 
     return count_elements
+
+
+def _printing(call: ApartCall) -> Callable[..., None]:
+    """What `print` does in C: it writes each value, what separates them, and the end, one after the other."""
+
+    def in_pieces(*values: Any, sep: Any = None, end: Any = None, file: Any = None, flush: Any = False) -> None:
+        if not (isinstance(sep, str | None) and isinstance(end, str | None)) or file is None or len(values) > _MOST:
+            print(*values, sep=sep, end=end, file=file, flush=flush)
+            return
+        for place, value in enumerate(values):
+            if place:
+                file.write(" " if sep is None else sep)
+                call.goes_on()
+            file.write(str(value))
+            call.goes_on()
+        file.write("\n" if end is None else end)
+        if flush:
+            file.flush()
+
+    return in_pieces
 
 
 def _index(call: ApartCall) -> Callable[..., int]:

@@ -22,8 +22,8 @@ OUTSIDE = "changes files or processes"
 _ROWS = {  # by module: by effect, functions; ``*`` for all others of the module
     "builtins": {
         LOOKS: "isinstance issubclass callable id globals locals vars iter aiter chr input breakpoint __build_class__ __import__",
-        GOES_THROUGH: "len any all next anext",
-        READS: "abs ascii bin divmod format hash hex max min oct ord pow repr round sorted sum dir",
+        GOES_THROUGH: "len next anext",
+        READS: "abs all any ascii bin divmod format hash hex max min oct ord pow repr round sorted sum dir",
     },
     "_bisect": {READS: "bisect_left bisect_right", CHANGES_FIRST: "*"},
     "_collections": {CHANGES_FIRST: "_count_elements"},

@@ -36,6 +36,7 @@ _PLAIN = (*VALUES, FunctionType, ModuleType, CodeType, FrameType, type, ContextV
 _ASKED = (BuiltinFunctionType, MethodWrapperType, MethodType, MemberDescriptorType, partial, attrgetter, methodcaller)
 _BY_NAME = (attrgetter, methodcaller)  # they ask an object for its attributes
 _CALLING = (map, filter, itertools.starmap, itertools.accumulate, itertools.takewhile, itertools.dropwhile, itertools.groupby)
+_OF_TUPLE = type(iter(()))
 _THROUGH = (tuple, frozenset, slice, partial, MethodType, MappingProxyType, CellType, *VIEWS)
 
 
@@ -110,7 +111,8 @@ def reached(
     found: list[Touch] = []
     seen: set[int] = set()
     waiting = [(each, 0, changes or owns) for each in things]
-    for thing, level, changed in waiting:
+    taken_from = len(waiting) if shallow and not owns else 0  # what a tuple among these has never changes
+    for place, (thing, level, changed) in enumerate(waiting):
         what = role_of(thing)
         if what.plain or id(thing) in seen:
             continue
@@ -124,11 +126,14 @@ def reached(
                 waiting.append((value, level, False))
         if type(thing) in (BuiltinFunctionType, MethodWrapperType):  # ``key=table.get``
             waiting.append((thing.__self__, level, thing.__name__ not in READING_METHODS))
+        elif place < taken_from and container_of(type(thing)) is tuple:
+            continue
         elif what.through:
             waiting += [(each, level, changed) for each in gc.get_referents(thing)]
         elif what.iterates:
             found.append(Touch(thing, ALL, not level or owns, guess=guess))
-            inner = [] if type(thing) is GeneratorType else gc.get_referents(thing)
+            ahead = type(thing) is not GeneratorType and (place >= taken_from or type(thing) is not _OF_TUPLE)
+            inner = gc.get_referents(thing) if ahead else []
             guess = guess or any(type(each) in _BY_NAME for each in inner)
             shallow = shallow and type(thing) not in _CALLING
             waiting += [(each, level, owns) for each in inner]

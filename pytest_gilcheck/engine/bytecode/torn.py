@@ -17,6 +17,7 @@ import gc
 import heapq
 import io
 import itertools
+import sys
 from collections.abc import Iterable
 from types import (
     BuiltinFunctionType,
@@ -128,7 +129,17 @@ def of_call(callee: Any, arguments: Iterable[Any]) -> Doer:
     names = {f"x.{name}", qualified, f"{module.lstrip('_')}.{qualified}", _SPECIAL_METHODS.get(name, "")}
     names |= {"json.Encoder"} if type(callee) is FunctionType and name == "dumps" else {"repr"} if callee is str else set()
     reads = names.isdisjoint(LAZY)
-    return Doer(frozenset(names & _TRIED), owner, reads, id(callee) in _CHANGING_IDS or qualified == "list.sort", given)
+    changes = id(callee) in _CHANGING_IDS or qualified == "list.sort" or (callee is print and bool(streams_of(given)))
+    return Doer(frozenset(names & _TRIED), owner, reads, changes, given)
+
+
+def streams_of(arguments: Iterable[Any]) -> list[Any]:
+    """The text streams in C among what `print` is given, which it writes to piece by piece. Nobody looks at the process's own.
+
+    Tried on 3.13.5 free-threaded: of 200 `io.StringIO` to which two threads printed 20 lines each, 6 had a line of both.
+    """
+    kinds = ((each, in_class(type(each), "write")) for each in arguments if each is not sys.stdout and each is not sys.stderr)
+    return [each for each, write in kinds if type(write) is MethodDescriptorType]
 
 
 def changes_in_parts(doer: Doer, holder: Any) -> bool:

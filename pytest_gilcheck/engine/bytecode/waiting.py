@@ -56,12 +56,15 @@ def _functions() -> dict[CodeType, str]:
 _CODES = _functions()
 _METHODS = frozenset(_CODES.values())
 _START = threading.Thread.start.__code__
+_COUNTS = frozenset(each.__code__ for each in (threading.enumerate, threading.active_count))  # which threads there are
 
 
 def touched_by_call(function: FunctionType, arguments: list[Any]) -> Touches:
     """What a call of a method of such an object touches before it acquires a lock, and what the start of a thread does."""
     if function.__code__ is _START and arguments:
         return of_state([(arguments[0], None, True)])
+    if function.__code__ in _COUNTS:
+        return UNKNOWN
     name = _CODES.get(function.__code__)
     owner = arguments[0] if arguments else None
     state = None if name is None else _state(owner)

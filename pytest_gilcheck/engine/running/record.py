@@ -30,8 +30,28 @@ class Deed(IntEnum):
     TRY = 5  # to acquire a lock without a wait, or to see whether it is free
 
 
+class LifeRecorder(Protocol):
+    """What is told of the beginnings and ends of threads, in what is explored of a run and before it."""
+
+    def starts(self, task: Task, function: Any) -> None:
+        """The running thread starts this one, which calls that function."""
+
+    def ends(self, task: Task) -> None:
+        """The running thread makes no more steps."""
+
+    def asks_to_join(self, thread: Any) -> None:
+        """The running thread is about to wait for the end of this one, which fails if it has not been started."""
+
+    def joins(self, task: Task, by: Task) -> None:
+        """The running thread has waited for the end of this one, for as long as it took."""
+
+
 class RunRecorder(Protocol):
     """What is told what the threads of a run do beside their visible steps."""
+
+    @property
+    def lives(self) -> LifeRecorder:
+        """What is told of their beginnings and ends."""
 
     def goes_on(self, task: Task) -> None:
         """A thread begins, or goes on after a wait."""

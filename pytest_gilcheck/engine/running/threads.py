@@ -37,6 +37,36 @@ Local.__name__, Local.__qualname__, Local.__module__ = "local", "local", "_threa
 _Handle = TypeVar("_Handle")
 
 
+class Started:
+    """In the place of the event for which ``Thread.start`` waits, and which its thread sets before it calls anything.
+
+    Each order of the steps of an event is the same to the program: whoever starts a thread goes on when that has begun. So there
+    are none, and whoever waits here always waits.
+    """
+
+    def __init__(self) -> None:
+        self._is_set = False
+
+    def is_set(self) -> bool:
+        return self._is_set
+
+    def set(self) -> None:
+        self._is_set = True
+        if (engine := controlling.active) is not None:
+            engine.wake(self)
+
+    def wait(self, timeout: float | None = None) -> bool:
+        found = current()
+        while found is not None and not self._is_set:
+            engine, task = found
+            engine.park(task, self)
+            task.gil_checked = True
+        return self._is_set
+
+    def _at_fork_reinit(self) -> None:
+        pass
+
+
 def start_new_thread(function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any] | None = None) -> int:
     """``_thread.start_new_thread``."""
     keywords = keywords or {}
@@ -61,12 +91,14 @@ def start_joinable_thread(function: Any, handle: Any = None, daemon: bool = True
 def _start_under_control(engine: Engine, call: Any, function: Any, start: Callable[[Any], _Handle]) -> _Handle:
     """Start a thread under control. If there is none, as of a handle that was started before, it is none of the run."""
     thread = getattr(function, "__self__", None)
-    if not is_a(thread, threading.Thread):
+    if thread is None or not is_a(thread, threading.Thread):
         thread = None
+    elif type(vars(thread).get("_started")) is threading.Event:
+        thread._started = Started()
     count = len(engine.tasks)
     workers, name = engine.workers, f"T{count}" if thread is None else f"T{count} ({thread.name})"
     before = workers.by_thread.get(id(thread))
-    task = workers.spawn(name, thread, thread is None or thread.daemon)
+    task = workers.spawn(name, thread, thread is None or thread.daemon, function)
 
     def body() -> None:
         try:
@@ -89,6 +121,8 @@ def _start_under_control(engine: Engine, call: Any, function: Any, start: Callab
 def join(thread: threading.Thread, timeout: float | None = None) -> None:
     """``Thread.join``."""
     found = current()
+    if found is not None and found[0].recorder is not None and found[0].exploring:
+        found[0].recorder.lives.asks_to_join(thread)
     task = None if found is None else found[0].workers.by_thread.get(id(thread))
     if found is None or task is None:
         _join(thread, timeout)
@@ -100,6 +134,11 @@ def join(thread: threading.Thread, timeout: float | None = None) -> None:
     while task.state is not DONE:
         if engine.park(me, task, deadline):
             return
+    if engine.recorder is not None and engine.exploring:
+        if timeout is None:
+            engine.recorder.lives.joins(task, me)
+        else:
+            engine.recorder.unknown("the end of a thread")
     if engine.workers.fresh or not task.root:  # otherwise, its thread waits for the next run
         engine.await_end_of(thread)
 
@@ -116,14 +155,14 @@ def is_alive(thread: threading.Thread) -> bool:
 
 def is_executor_worker(task: Task) -> bool:
     """Whether a task's thread is an executor's worker, which waits for work until the interpreter exits."""
-    return task.thread in getattr(sys.modules.get("concurrent.futures.thread"), "_threads_queues", ())
+    return task.thread is not None and task.thread in getattr(sys.modules.get("concurrent.futures.thread"), "_threads_queues", ())
 
 
 def release_idle_workers(tasks: list[Task]) -> None:
     """End the workers of executors that wait for work, as the interpreter does at its exit."""
     queues = getattr(sys.modules.get("concurrent.futures.thread"), "_threads_queues", {})
     for task in tasks:
-        if task.state is not DONE and (queue := queues.get(task.thread)) is not None:
+        if task.state is not DONE and task.thread is not None and (queue := queues.get(task.thread)) is not None:
             executor = task.thread._args[0]() if getattr(task.thread, "_args", None) else None
             if executor is not None:
                 executor._shutdown = True

@@ -153,8 +153,6 @@ class Turns(RunState):
 
     def add(self, task: Task) -> None:
         """A thread that the program starts is runnable at once."""
-        if self.recorder is not None:
-            self.recorder.unknown("it starts a thread")
         self.tasks.append(task)
         if self.recording and self.exploring:
             self._span()

@@ -243,14 +243,20 @@ class Workers:
 
     # Called by the threads of the program.
 
-    def spawn(self, name: str, thread: Any, daemon: bool) -> Task:
-        """Register a thread that the code under test starts; it is runnable at once."""
+    def spawn(self, name: str, thread: Any, daemon: bool, function: Any) -> Task:
+        """Register a thread that the code under test starts; it is runnable at once.
+
+        Args:
+            function: what it calls.
+        """
         turns = self._turns
         task = Task(len(turns.tasks), name, turns.semaphores.take(), daemon=daemon)
         task.thread, by = thread, turns.owner
         task.starter = by if by.root else by.starter
         if thread is not None:
             self.by_thread[id(thread)] = task
+        if turns.recorder is not None:
+            turns.recorder.lives.starts(task, function)
         turns.add(task)
         return task
 
@@ -286,6 +292,8 @@ class Workers:
             turns.current()  # it may have been blocked outside of control
         except Abort:
             pass  # not `suppress`: three calls, at each end of a thread
+        if turns.recorder is not None and turns.exploring:
+            turns.recorder.lives.ends(task)
         if self.thread_locals or self._locals or self._locals_before:
             made = (*self._locals, *self._locals_before)
             for kept in (*self.thread_locals, *(local for each in made if (local := each()) is not None)):

@@ -55,6 +55,7 @@ def touched_of(trace: Trace, *, found_again: bool, focusing: Focusing | None = N
         owners=trace.owners,
         parts=_numbered(trace.parts),
         steps=trace.steps,
+        after=trace.lives.after,
         not_known={point: what if isinstance(what, str) else instructions.at(*what) for point, what in trace.not_known.items()},
         no_step=trace.no_step,
         ends={point for point, access in trace.accesses.items() if access.kind == "end"},
@@ -128,8 +129,11 @@ def doubt_of(run: ScheduleRun, trace: Trace, engine: Engine, names: Changing, th
         return "time plays a part"
     if engine.chance.gave_bytes:
         return "chance plays a part"
-    if run.uncontrolled or run.left or len(engine.tasks) > threads:
+    started = engine.tasks[threads:]
+    if run.uncontrolled or run.left or trace.lives.doubt(started, may_end_early=engine.may_end_early):
         return "not all of its threads are known"
+    if started and (names.thread_matters or names.thread_ends_matter):
+        return "its files ask which thread runs, or whether one has ended"
     if run.yields or run.broken_off or len(trace.owners) != run.points:
         return "a thread polls, or a run does not end"
     if names.ends_matter:

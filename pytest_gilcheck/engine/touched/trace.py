@@ -16,14 +16,11 @@ import sys
 import weakref
 from collections.abc import Sequence
 from types import (
-    AsyncGeneratorType,
     CellType,
     CodeType,
-    CoroutineType,
     FrameType,
     FunctionType,
     GeneratorType,
-    MethodType,
     ModuleType,
 )
 from typing import Any
@@ -34,11 +31,10 @@ from ...core.lookup import looked_up
 from ...core.origin import ours, standard
 from ...core.source import code_position, innermost, place, position_text
 from ..bytecode.apart import ApartCall
-from ..bytecode.calls import made_by_steps, makes_steps
+from ..bytecode.calls import makes_steps
 from ..bytecode.code_facts import instruction_at
 from ..bytecode.effects import touches_of
-from ..bytecode.stack import NOTHING, behind_the_star, beside_callee
-from ..bytecode.touch import ALL, UNKNOWN, Touch, Touches
+from ..bytecode.touch import ALL, UNKNOWN, Touches
 from ..bytecode.visible import BOUNDARY, ENTRY, IN_C, Access
 from ..bytecode.waiting import behind_a_lock
 from ..running.engine import Engine
@@ -46,13 +42,13 @@ from ..running.record import HANGS, Deed, Place, ScheduleRun
 from ..running.task import Task
 from ..summary import LOCK, Part, Torn
 from .dictionaries import Dictionaries
+from .in_middle import Guess, LastSteps, TouchedParts
+from .lives import Lives
 from .objects import Objects
 
 _BEFORE_CALLS = sys.version_info < (3, 12)  # a call is reported before what is behind its star is made a tuple
 _STEPS_BETWEEN_LOOKS = 64  # at the clock
 _CODE = (FunctionType, ModuleType, type)
-_LETS_GO = frozenset({"BEFORE_WITH", "BEFORE_ASYNC_WITH"})  # of its operand, before it calls
-_SUSPENDED = (GeneratorType, CoroutineType, AsyncGeneratorType)  # which are changed by their own code
 _READ, _WRITE = Deed.READ, Deed.WRITE
 NOTIFICATION = "a notification"  # a kind of `primitives`
 
@@ -79,6 +75,7 @@ class Trace:
         spots: by point, the code and the offset of the step that it begins with, if that is known.
         guessed: the points of steps of which it is a guess what they touch.
         torn: by point, what C touches there in several steps.
+        lives: of the threads that it starts.
         taken_apart: by point, likewise of what was taken apart, so that other threads could come in its middle.
         lasting: whether to look for the objects that outlast the threads; without generations, the collector looks at all for that.
     """
@@ -104,9 +101,11 @@ class Trace:
         self.guessed: set[int] = set()
         self.torn: dict[int, Torn] = {}
         self.taken_apart: dict[int, Torn] = {}
+        self.lives = Lives(self._engine, self.parts, self._touched, self.unknown)
         self._dictionaries = Dictionaries(self.objects) if by_dictionaries else None
         self._notifications: set[int] = set()
         self._frames: dict[int, int] = {}  # by thread, the id of the frame of its last step
+        self._last_steps = LastSteps(engine.takes_part)
         self._inner: set[tuple[int, Any]] = set()  # what the library's code touches behind a lock of its own
         self._reached: set[tuple[int, Any]] = set()  # what other code touches
         self._generators: dict[int, tuple[weakref.ref[GeneratorType[Any, Any, Any]], int]] = {}  # advanced, by ids of their frames
@@ -162,42 +161,28 @@ class Trace:
         if found is None:
             self.not_known[now] = frame.f_code, frame.f_lasti
             return
+        around = None
         if access.name == ENTRY or self._frames.get(task.index) != id(frame):
-            found = [*found, *self._around(task, now, frame)]
-        if any(each.guess for each in found):
+            self._frames[task.index] = id(frame)
+            around = self._last_steps.around(frame)
+        guess = own = Guess.of(found)
+        if around is not None:
+            guess = Guess(own.any or around.guess.any, own.changed or around.guess.changed)
+            if around.starred or around.changes:  # when this code has ended, it goes on, and no step shows it
+                self._is_in_middle(now, around.place, known=not (around.starred and _BEFORE_CALLS))
+        if guess.any:
             self.guessed.add(now)
-            if access.kind == "write" and any(each.guess and each.changes and each.part is not ALL for each in found):
+            if access.kind == "write" and guess.changed:
                 self.not_known[now] = "code of the library that may look an attribute up"
-        self._touched(found)
+        parts = self._touched(found)
+        if around is not None:
+            self._add(around.parts)
+        if access.name != ENTRY:
+            self._last_steps.note(frame, found, parts, own)
         if any(each.torn for each in found):
             caller = innermost(frame, lambda file: not standard(file) and not ours(file)) or frame
             torn = frozenset(self._number(each.holder, each.part)[0] for each in found if each.torn)
             self.torn[now] = Torn(told(caller.f_code, caller.f_lasti), torn)
-
-    def _around(self, task: Task, now: int, frame: FrameType) -> list[Touch]:
-        """What the instruction touches that has called the code of this frame: C may be in the middle of it."""
-        caller = frame.f_back
-        if caller is None:
-            return []
-        self._frames[task.index] = id(frame)
-        takes_part = self._engine.takes_part
-        if not makes_steps(caller.f_code, caller.f_globals, takes_part):
-            return []
-        name, argument, _ = instruction_at(caller.f_code, caller.f_lasti)
-        if not name or name in _LETS_GO:
-            return []
-        callee = _callee_of(caller, name, argument)
-        if type(callee) in (FunctionType, MethodType):  # the interpreter has moved its arguments, so they may be gone
-            return []
-        goes_on = caller.f_code, caller.f_lasti  # when this code has ended, and no step shows it
-        if name == "CALL_FUNCTION_EX":  # what was behind the star may be gone as well; the step of the call has told of it
-            if not (is_a(callee, type) and made_by_steps(callee, takes_part)):
-                self._is_in_middle(now, goes_on, known=not _BEFORE_CALLS)
-            return []
-        around = self._touches(caller) or []
-        if any(each.changes and type(each.holder) not in _SUSPENDED for each in around):
-            self._is_in_middle(now, goes_on, known=True)
-        return [each._replace(torn=False) for each in around]
 
     def _is_in_middle(self, point: int, of: tuple[CodeType, int], *, known: bool) -> None:
         """A call in C goes on when the code has ended that it has called, and no step shows it.
@@ -227,19 +212,27 @@ class Trace:
         name, _, value = instruction_at(code, offset)
         return f"{name} {value or ''} at {code.co_filename}:{code_position(code, offset).line}"
 
-    def _touched(self, found: Touches) -> None:
-        """The running thread touches this."""
-        if not found:
-            return
-        point = self._engine.point
-        parts = self.parts[point] if point in self.parts else self.parts.setdefault(point, [])
-        for holder, part, changes, inner, _, _ in found:
+    def _touched(self, found: Touches) -> TouchedParts:
+        """The running thread touches this; returns the parts, with whether each is touched from within the library."""
+        parts = []
+        for holder, part, changes, inner, _, _ in found or ():
             number, part = self._number(holder, part)
             if changes and type(holder) is GeneratorType and holder.gi_frame is not None:
                 self._generators[id(holder.gi_frame)] = weakref.ref(holder), number
+            parts.append((Part(number, part, _WRITE if changes else _READ), inner))
+        self._add(parts)
+        return parts
+
+    def _add(self, touched: TouchedParts) -> None:
+        """The running thread touches these parts."""
+        if not touched:
+            return
+        point = self._engine.point
+        parts = self.parts[point] if point in self.parts else self.parts.setdefault(point, [])
+        for part, inner in touched:
             if inner or self._inner:
-                self._from_within(number, part, inner)
-            parts.append(Part(number, part, _WRITE if changes else _READ))
+                self._from_within(part.holder, part.part, inner)
+            parts.append(part)
 
     def _number(self, holder: Any, part: Any) -> tuple[int, Any]:
         return (self.objects.number(holder), part) if self._dictionaries is None else self._dictionaries.number(holder, part)
@@ -286,8 +279,8 @@ class Trace:
             self.not_known.setdefault(self._engine.point, objects.disturbed)
 
     def goes_on(self, task: Task) -> None:
-        """A thread begins, or goes on after a wait."""
         self.owners[self._engine.point] = task.index
+        self.lives.goes_on(task)
         self._let_go()
 
     def forced(self, point: int) -> None:
@@ -372,15 +365,6 @@ class Trace:
 def _attribute_or_whole(number: int, part: Any) -> tuple[int, str | None]:
     """An object, and which attribute of it a part is; None for what is in a container."""
     return number, part if type(part) is str and part != ALL else None
-
-
-def _callee_of(frame: FrameType, name: str, argument: int) -> Any:
-    """What the call calls in which a frame is; `NOTHING` if it is no call. Nothing else of its operands is looked at."""
-    beside = beside_callee(name, argument)
-    if beside is None:
-        return NOTHING
-    callee = behind_the_star(frame, beside + 2)
-    return behind_the_star(frame, beside + 1) if callee is NOTHING else callee  # up to 3.12, of what is no method
 
 
 def told(code: CodeType, offset: int) -> str:
