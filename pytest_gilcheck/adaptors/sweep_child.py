@@ -183,6 +183,7 @@ def _failed(result: FuzzResult) -> Failed:
         preemptions=result.preemptions,
         token=result.token,
         story=result.story,
+        through=() if result.places else result.files(),
     )
 
 

@@ -142,6 +142,10 @@ class FuzzResult(Judged):
             before = row
         return self.places
 
+    def files(self) -> tuple[str, ...]:
+        """The files that the failing run goes through."""
+        return tuple(dict.fromkeys(row.file for row in self.rows if isinstance(row, SourceRow)))
+
     def finding(self) -> str:
         """The code of the symptom; a race that the GIL masks, and what only real parallelism shows, have codes of their own."""
         if self.failure is not None:

@@ -59,7 +59,7 @@ class SweepCause:
         users = [file for file, _ in self.places if of_user(file)]
         if any(not self._is_of_tests(file) for file in users):
             return Whose.PACKAGE
-        if not self.places:
+        if not self.places or any(of_user(file) and not self._is_of_tests(file) for file in self.failed.through):
             return Whose.UNKNOWN
         if self.harmless:
             return Whose.HARMLESS

@@ -42,6 +42,7 @@ class Failed:
         preemptions: of the smallest schedule.
         token: replays it; empty without one.
         story: the failing run, as text.
+        through: the files that the run goes through, if the cause is no more than where a thread was preempted first.
     """
 
     cause: tuple[Place, ...]
@@ -51,10 +52,12 @@ class Failed:
     preemptions: int | None
     token: str
     story: str
+    through: tuple[str, ...] = ()
 
     @classmethod
     def unpacked(cls, packed: Mapping[str, Any]) -> Failed:
-        return cls(**{**packed, "cause": tuple((file, line) for file, line in packed["cause"])})
+        cause = tuple((file, line) for file, line in packed["cause"])
+        return cls(**{**packed, "cause": cause, "through": tuple(packed.get("through", ()))})
 
 
 @dataclass(frozen=True, kw_only=True)

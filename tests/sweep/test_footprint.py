@@ -13,6 +13,7 @@ import threading
 import time
 import urllib.parse
 import uuid
+from dataclasses import asdict, replace
 
 import pytest
 
@@ -20,7 +21,7 @@ from pytest_gilcheck.engine.program import Program
 from pytest_gilcheck.sweep.causes import Whose, causes_of
 from pytest_gilcheck.sweep.contended import Met, Use, packed_things, unpacked_things
 from pytest_gilcheck.sweep.footprint import footprint
-from pytest_gilcheck.sweep.swept import SweepOutcome, Swept
+from pytest_gilcheck.sweep.swept import Failed, SweepOutcome, Swept
 
 from .test_accounting import broken
 
@@ -214,3 +215,14 @@ def test_a_cause_is_harmless_only_if_all_of_it_is_in_code_of_the_list(tmp_path, 
     assert cause.whose is whose
     assert cause.fails_the_run == (whose is Whose.PACKAGE)
     assert bool(cause.harmless) == (whose is Whose.HARMLESS)
+
+
+@pytest.mark.parametrize(("through", "whose"), [((), Whose.TESTS), (("test_shop.py",), Whose.TESTS), (("shop.py",), Whose.UNKNOWN)])
+def test_where_a_test_was_preempted_makes_no_cause_its_own_if_the_package_ran_too(tmp_path, through, whose):
+    """The pair that decides is not known: nothing says that the race is in the tests."""
+    test = broken("t", [(str(tmp_path / "test_shop.py"), 1)])
+    test = replace(test, failed=replace(test.failed, through=tuple(str(tmp_path / file) for file in through)))
+    (cause,) = causes_of([test], str(tmp_path))
+    assert cause.whose is whose
+    assert cause.fails_the_run == (whose is Whose.UNKNOWN)
+    assert Failed.unpacked(json.loads(json.dumps(asdict(test.failed)))) == test.failed
