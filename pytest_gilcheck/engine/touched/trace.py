@@ -106,8 +106,8 @@ class Trace:
         self.guessed: set[int] = set()
         self.torn: dict[int, Torn] = {}
         self.taken_apart: dict[int, Torn] = {}
-        self.lives = Lives(self._engine, self.parts, self._touched, self.unknown)
         self._dictionaries = Dictionaries(self.objects) if by_dictionaries else None
+        self.lives = Lives(engine, self.parts, self.not_known, self.objects, self._dictionaries)
         self._notifications: set[int] = set()
         self._frames: dict[int, int] = {}  # by thread, the id of the frame of its last step
         self._inner: set[tuple[int, Any]] = set()  # what the library's code touches behind a lock of its own
@@ -232,10 +232,8 @@ class Trace:
 
     def _touched(self, found: Touches) -> None:
         """The running thread touches this."""
-        if not found:
-            return
-        parts = self.parts.setdefault(self._engine.point, [])
-        for holder, part, changes, inner, _, _ in found:
+        parts = self.parts.setdefault(self._engine.point, []) if found else []
+        for holder, part, changes, inner, _, _ in found or ():
             number, part = self._number(holder, part)
             if changes and type(holder) is GeneratorType and holder.gi_frame is not None:
                 self._generators[id(holder.gi_frame)] = weakref.ref(holder), number
