@@ -7,17 +7,20 @@ thread's life: who asks whether a thread is alive, how many there are, or which 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
-from types import FunctionType
+from collections.abc import Iterable
+from types import CodeType, FunctionType
 from typing import Any
 
 from ...core.classes import in_class, is_a
 from ..bytecode.at import unwrapped
 from ..bytecode.calls import function_makes_steps, is_step
-from ..bytecode.touch import Touch, Touches, UnderTest
+from ..bytecode.touch import UnderTest
 from ..running.engine import Engine
+from ..running.record import Deed
 from ..running.task import DONE, Task
 from ..summary import Part
+from .dictionaries import Dictionaries
+from .objects import Objects
 
 _THREAD = threading.Thread
 _LIFE = ("start", "_bootstrap", "_bootstrap_inner")  # of a thread, as the library has them
@@ -27,9 +30,7 @@ class Lives:
     """The threads of one recorded run that the program has started.
 
     Args:
-        parts: by point, what was touched.
-        touched: enters what the running thread touches.
-        unknown: takes note that it does what nobody records.
+        parts, not_known: see `Trace`, which this must not know: a cycle would keep the objects of a run alive.
 
     Attributes:
         after: by point, the transitions that come before all that is touched there, or, if it begins with a step, behind it.
@@ -37,9 +38,15 @@ class Lives:
     """
 
     def __init__(
-        self, engine: Engine, parts: dict[int, list[Part]], touched: Callable[[Touches], object], unknown: Callable[[str], None]
+        self,
+        engine: Engine,
+        parts: dict[int, list[Part]],
+        not_known: dict[int, str | tuple[CodeType, int]],
+        objects: Objects,
+        dictionaries: Dictionaries | None,
     ) -> None:
-        self._engine, self._parts, self._touched, self._unknown = engine, parts, touched, unknown
+        self._engine, self._parts, self._not_known = engine, parts, not_known
+        self._objects, self._dictionaries = objects, dictionaries
         self.after: dict[int, list[int]] = {}
         self.started: dict[int, int] = {}
         self._begun: dict[int, int] = {}
@@ -53,7 +60,7 @@ class Lives:
         index, engine = task.index, self._engine
         self._known.discard(index)
         if not engine.exploring or not begins_in_steps(task.thread, function, engine.takes_part):
-            self._unknown("it starts a thread")
+            self._not_known[engine.point] = "it starts a thread"
         else:
             self._known.add(index)
         if not engine.exploring:
@@ -71,7 +78,7 @@ class Lives:
             self._comes_after(self.started[index])
             self._lets_go_on()  # the thread that has started it
             if task.thread is not None:
-                self._touched([Touch(task.thread, "_started", True)])
+                self._touches(task.thread, "_started", Deed.WRITE)
         elif index in self._awaited:
             self._comes_after(self._begun.get(self._awaited.pop(index), 0))
 
@@ -79,11 +86,11 @@ class Lives:
         """The running thread makes no more steps."""
         self._ended[task.index] = self._engine.point
         if task.thread is not None and not task.root:
-            self._touched([Touch(task.thread, "_is_stopped", True)])
+            self._touches(task.thread, "_is_stopped", Deed.WRITE)
 
     def asks_to_join(self, thread: Any) -> None:
         """The running thread is about to wait for the end of this one, which fails if it has not been started."""
-        self._touched([Touch(thread, "_started", False)])
+        self._touches(thread, "_started", Deed.READ)
 
     def joins(self, task: Task, by: Task) -> None:
         """The running thread has waited for the end of this one, for as long as it took."""
@@ -91,6 +98,11 @@ class Lives:
             if not by.daemon:
                 self._joined.add(task.index)
             self._comes_after(self._ended[task.index])
+
+    def _touches(self, thread: Any, name: str, deed: Deed) -> None:
+        known = self._dictionaries
+        number, part = (self._objects.number(thread), name) if known is None else known.number(thread, name)
+        self._parts.setdefault(self._engine.point, []).append(Part(number, part, deed))
 
     def _comes_after(self, earlier: int) -> None:
         point = self._engine.point

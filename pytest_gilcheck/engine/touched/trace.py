@@ -101,8 +101,8 @@ class Trace:
         self.guessed: set[int] = set()
         self.torn: dict[int, Torn] = {}
         self.taken_apart: dict[int, Torn] = {}
-        self.lives = Lives(self._engine, self.parts, self._touched, self.unknown)
         self._dictionaries = Dictionaries(self.objects) if by_dictionaries else None
+        self.lives = Lives(engine, self.parts, self.not_known, self.objects, self._dictionaries)
         self._notifications: set[int] = set()
         self._frames: dict[int, int] = {}  # by thread, the id of the frame of its last step
         self._last_steps = LastSteps()
