@@ -27,6 +27,7 @@ from .oracle import Allowed, Outcome, Why
 from .subject import Subject
 from .worker import PENDING, RAISED, Run, do_each, perform
 
+_TURN = 20_000  # steps of an operation in an order, at least, after which another one may run
 _MADE_ONCE = (
     "each run needs a new object, and only the first could be made: give a function that makes one with all that it registers"
 )
@@ -262,7 +263,9 @@ class ClassSession:
         drawn = self.drawn
         waiting: list[tuple[int, ...]] = [()]
         points = []
-        self.explorer.engine.fairness.forget_length()  # of another program: a longer operation would lose its turn
+        self.explorer.engine.learn_length(
+            _TURN, _TURN, _TURN
+        )  # what another program has taught would end the turn of a longer operation
         while waiting:
             with self._orders(waiting.pop(), on_model=self.subject.model is not None, rule=rule) as policy:
                 run, failure = self._once(policy)

@@ -109,7 +109,8 @@ class _RealCampaign(Campaign):
             Refused: nothing can be told of the class.
         """
         real = RealThreads(self.session.subject, drawn)
-        child = run(real, StressBounds(max(0.0, min(seconds, _LONGEST)), self.plan.timeout, most))
+        bounds = StressBounds(max(0.0, min(seconds, _LONGEST)), self.plan.timeout, most)
+        child = run(real, bounds)
         self.noted += real.noted
         self._seen[drawn.text] = real.overlapped
         if isinstance(child.failure, NoProgram):
@@ -124,6 +125,9 @@ class _RealCampaign(Campaign):
                 if symptom == HANGS:
                     raise Blocked
                 raise Refused(f"without any concurrency, {drawn.text} ends its process: {message}")
+            if symptom == HANGS and not self._hangs_again(drawn, bounds):
+                once = "did not end once, and a second time all did: a busy machine may do that; raise timeout"
+                raise Refused(f"a run of {drawn.text} {once}")
             why, told = (Why.STUCK, "no sequential order waits for ever") if symptom == HANGS else (_CRASHED, "it ends its process")
             shown = "\n".join(columns(self.session.subject, drawn, ((), tuple(() for _ in drawn.parallel), (), None)))
             finding = SeenForReal(drawn, str(why), f"{told}: {message}", shown, story, hits, runs)
@@ -132,6 +136,12 @@ class _RealCampaign(Campaign):
             cause, outcome = seen_in(child.first[1])
             finding = SeenForReal(drawn, str(cause), CAUSES[cause], outcome, "", hits, runs)
         return Explored(finding, runs, 0, False)
+
+    def _hangs_again(self, drawn: DrawnProgram, bounds: StressBounds) -> bool:
+        """Whether a second process hangs, too, with twice the time: on a busy machine, one that waits for a core looks the same."""
+        real = RealThreads(self.session.subject, drawn)
+        child = run(real, replace(bounds, timeout=2 * bounds.timeout))
+        return child.outcome is not None and child.end()[0] == HANGS
 
     def _overlapping(self, drawn: DrawnProgram) -> set[frozenset[OperationKind]]:
         return self._seen[drawn.text]

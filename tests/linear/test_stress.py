@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import strategies as st
@@ -17,7 +18,8 @@ from pytest_gilcheck import BadValue, ConcurrentMachine, gilcheck
 from pytest_gilcheck.core.cores import usable_cores
 from pytest_gilcheck.core.fork_safety import can_fork
 from pytest_gilcheck.core.interpreter import FREE_THREADED, build
-from pytest_gilcheck.linear import real_threads
+from pytest_gilcheck.engine.stress.guard import HANGS
+from pytest_gilcheck.linear import real_threads, stressed
 from pytest_gilcheck.linear.real_threads import _merges
 
 from .classes import Counter, Stack, locked
@@ -104,6 +106,26 @@ def test_a_hang_is_ended_and_told_with_its_stacks():
     found = judged(meets(threading.Event().wait), budget=LONG, timeout=1.0)
     assert (found.verdict, found.cause) == ("violated", "stuck"), str(found)
     assert "enter" in found.story, "of the stacks, or of the schedule that shows it as well"
+
+
+@for_real
+def test_a_hang_that_does_not_come_again_is_no_finding_and_no_pass(monkeypatch):
+    really, calls = stressed.run, []
+
+    def run(real, bounds):
+        calls.append(bounds.timeout)
+        child = really(real, bounds)
+        if len(calls) > 1:
+            return child
+        return SimpleNamespace(
+            failure=None, outcome=1, first=None, counts=child.counts, kinds=child.kinds, end=lambda: (HANGS, "killed", "")
+        )
+
+    monkeypatch.setattr(stressed, "run", run)
+    found = judged(locked(Counter), budget=LONG, timeout=3.0)
+    assert found.verdict == "inconclusive", str(found)
+    assert "did not end once, and a second time all did" in found.reason
+    assert calls == [3.0, 6.0]
 
 
 @for_real
