@@ -31,7 +31,7 @@ try:
 except ImportError:  # Windows: no locks, so no workers by default
     fcntl = None  # type: ignore[assignment]
 
-WORKERS = 4  # on two cores: many tests wait for child processes
+WORKERS = 6  # on two cores: half of the time tests wait for processes, signals and pauses
 MOST_UNDECIDED = 0.05  # of the tests of a session
 FEW_UNDECIDED = 4  # never fail a session
 FOLDER = "SUITE_OF_GILCHECK_FOLDER"  # environment: a folder that all workers of this session share
