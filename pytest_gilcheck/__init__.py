@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .interrupt.trial import SignalOutcome
     from .latency.result import LatencyResult
     from .linear.assigned import linearizable
+    from .linear.bundles import Earlier
     from .linear.machine import ConcurrentMachine, role
     from .linear.result import LinearizableResult
     from .scaling.curve import CurveResult
@@ -42,6 +43,7 @@ __all__ = [
     "ClaimViolated",
     "ConcurrentMachine",
     "CurveResult",
+    "Earlier",
     "FuzzResult",
     "GilReenabledWarning",
     "Gilcheck",
@@ -69,6 +71,7 @@ _HOMES = {
     "ClaimViolated": "core.verdict",
     "ConcurrentMachine": "linear.machine",
     "CurveResult": "scaling.curve",
+    "Earlier": "linear.bundles",
     "FuzzResult": "fuzz.result",
     "GilReenabledWarning": "core.gil_watch",
     "Gilcheck": "calls",

@@ -11,23 +11,28 @@ from typing import Any, NamedTuple
 from hypothesis.stateful import MultipleResults
 
 Bundles = dict[str, list[Any]]
+RESULTS = ""  # the bundle of what methods of a class have returned of which nobody gave the operations
 
 
 class Earlier(NamedTuple):
-    """An argument that is the result of an earlier operation.
+    """An argument that is the result of an earlier operation, in a `program` of ``linearizable``.
 
     Attributes:
-        bundle: where that was put.
-        number: which of those, counted round.
+        number: which of the results so far, from 0, counted round.
+        bundle: of a `ConcurrentMachine`; by default, what all methods have returned but None, truth values and iterators.
         consumes: whether no later operation of this thread gets it.
     """
 
-    bundle: str
     number: int
+    bundle: str = RESULTS
     consumes: bool = False
 
     def __repr__(self) -> str:
-        return f"{self.bundle}[{self.number}]"
+        return f"{self.bundle or 'results'}[{self.number}]"
+
+    def written(self) -> str:
+        """As it is written in Python."""
+        return f"Earlier({self.number}{f', {self.bundle!r}' if self.bundle else ''}{', consumes=True' if self.consumes else ''})"
 
 
 class NothingYet(Exception):
@@ -53,4 +58,6 @@ def put(value: Any, targets: tuple[str, ...], bundles: Bundles) -> None:
     """Put a result into each of these bundles."""
     values = value.values if isinstance(value, MultipleResults) else (value,)
     for name in targets:
+        if name == RESULTS and (value is None or isinstance(value, bool) or hasattr(type(value), "__next__")):
+            continue  # no later call can be meant to take these
         bundles.setdefault(name, []).extend(values)

@@ -220,7 +220,7 @@ class Campaign:
                     self.counted.programs += 1
                     self.counted.schedules += 1
                     self.counted.orders += self._again.allowed.runs
-                    self.counted.overlapped.update(overlapping(self._again.drawn))
+                    self.counted.overlapped.update(overlapping(self._again.drawn, self._again.allowed.made()))
                     raise _Over
                 self._kept.drop()
 
@@ -251,9 +251,6 @@ class Campaign:
     def _explored(self, drawn: DrawnProgram) -> Explored:
         return explored(self.session, drawn, SCHEDULES)
 
-    def _overlapping(self, drawn: DrawnProgram) -> Iterable[frozenset[OperationKind]]:
-        return overlapping(drawn)
-
     def _count(self, drawn: DrawnProgram, result: Explored) -> None:
         counted = self.counted
         counted.programs += 1
@@ -262,7 +259,7 @@ class Campaign:
         counted.settled += result.settled
         if result.doubt:
             counted.doubts[result.doubt] = counted.doubts.get(result.doubt, 0) + 1
-        counted.overlapped.update(self._overlapping(drawn))
+        counted.overlapped.update(result.overlapped)
         if counted.programs % 10 == 0:
             done = len(self.pairs) - len(self.missing)
             left = max(0.0, self._until - monotonic())

@@ -14,7 +14,7 @@ from ..search.sampling import RandomWalk
 from ..search.strategy import run_all
 from .class_session import Blocked, ClassSession
 from .judging import Refused
-from .operations import DrawnProgram
+from .operations import DrawnProgram, OperationKind, overlapping
 from .oracle import Allowed, Outcome, Why
 from .telling import told_in_line
 
@@ -51,6 +51,7 @@ class Explored:
         schedules: how many were run.
         orders: how many sequential orders were.
         settled: whether no conflict that was seen is left untried.
+        overlapped: the pairs of operations that did.
         doubt: why nothing is known of other schedules.
     """
 
@@ -58,6 +59,7 @@ class Explored:
     schedules: int
     orders: int
     settled: bool
+    overlapped: frozenset[frozenset[OperationKind]]
     doubt: str = ""
 
 
@@ -94,7 +96,8 @@ def explored(session: ClassSession, drawn: DrawnProgram, most: int) -> Explored:
             found = _searched(session, drawn, allowed, most) if session.timed == timed else None
             if found is not None and session.timed == timed:
                 return found
-    return Explored(None, most, allowed.runs, False, "its steps become more with every run")
+    pairs = frozenset(overlapping(drawn, allowed.made()))
+    return Explored(None, most, allowed.runs, False, pairs, "its steps become more with every run")
 
 
 def _searched(session: ClassSession, drawn: DrawnProgram, allowed: Allowed, most: int) -> Explored | None:
@@ -122,7 +125,7 @@ def _searched(session: ClassSession, drawn: DrawnProgram, allowed: Allowed, most
     finding = None if failure is None else _confirmed(session, drawn, allowed, failure)
     settled = reduction.finished and not reduction.doubt and not explorer.uncontrolled
     doubt = reduction.doubt or (explorer.uncontrolled[0] if explorer.uncontrolled else "")
-    return Explored(finding, runs, allowed.runs, settled, doubt)
+    return Explored(finding, runs, allowed.runs, settled, frozenset(overlapping(drawn, allowed.made())), doubt)
 
 
 def _failing_in_order(session: ClassSession) -> Failure | None:

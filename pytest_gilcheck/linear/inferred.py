@@ -1,22 +1,25 @@
 """The operations of a class of which nobody gave any: its public methods, its properties, and the likes of ``__getitem__``.
 
-What cannot be inferred is left out, and listed with the line to write.
+A parameter takes what an earlier method has returned if its type hint says so, or if it is called like a handle and nothing else is
+known of it: ``release(conn)`` after ``acquire()``. What cannot be inferred is left out, and listed with the line to write.
 """
 
 from __future__ import annotations
 
+import dis
 import functools
 import inspect
 import re
 import typing
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import FunctionType
 from typing import Any
 
+from .bundles import RESULTS, Earlier
 from .operations import OperationKind
 from .result import IN_C
-from .values import needed, said_by_default, values_for
+from .values import is_handle, needed, said_by_default, values_for
 
 PROTOCOL = frozenset(
     {"__getitem__", "__setitem__", "__delitem__", "__contains__", "__len__", "__iter__", "__next__", "__bool__", "__call__"}
@@ -30,6 +33,8 @@ def ends_it(name: str) -> bool:
 
 
 Strategies = Callable[[Sequence[Any]], Any]  # makes the strategy of some values
+Returned = Callable[[str, Any], Sequence[Any] | None]  # values for a parameter, by name and type hint, of earlier results
+_EARLIER = (Earlier(0), Earlier(1))
 
 
 @dataclass
@@ -67,7 +72,7 @@ def inferred(cls: type, strategies: Strategies, known: Mapping[str, Sequence[Any
     Args:
         known: values that somebody gave, by the name of the parameter.
     """
-    found = Inferred()
+    found, methods = Inferred(), {}
     for name in dir(cls):
         if name.startswith("_") and name not in PROTOCOL:
             continue
@@ -83,8 +88,64 @@ def inferred(cls: type, strategies: Strategies, known: Mapping[str, Sequence[Any
             if why != _DATA:
                 found.left_out[name] = why
         else:
+            methods[name] = member
             _add_method(found, name, member, strategies, known)
-    return found
+    return _with_earlier(found, methods, strategies, known)
+
+
+def _with_earlier(
+    found: Inferred, methods: Mapping[str, Any], strategies: Strategies, known: Mapping[str, Sequence[Any]]
+) -> Inferred:
+    """The same with methods that take what others have returned, if there are such."""
+    givers = {}
+    for kind in found.kinds:
+        if kind.name in methods and kind.name not in PROTOCOL and _gives(kind.implemented[0]):
+            givers[kind.name] = _hints(kind.implemented[0]).get("return")
+
+    def returned(name: str, hint: Any) -> Sequence[Any] | None:
+        if isinstance(hint, type) and hint.__module__ != "builtins" and any(each is hint for each in givers.values()):
+            return _EARLIER
+        return _EARLIER if givers and values_for(name, hint) is None and is_handle(name) else None
+
+    taking = [
+        name
+        for name, member in methods.items()
+        if any(name not in known and returned(name, hint) for name, hint in _needed_hints(function_of(member)))
+    ]
+    if not taking:
+        return found
+    again = Inferred([kind for kind in found.kinds if kind.name not in taking], dict(found.left_out))
+    for name in taking:
+        again.left_out.pop(name, None)
+        _add_method(again, name, methods[name], strategies, known, returned)
+    again.kinds = [replace(kind, targets=(RESULTS,)) if kind.name in givers else kind for kind in again.kinds]
+    again.kinds.sort(key=lambda kind: kind.name)
+    return again
+
+
+def _gives(function: Callable[..., Any]) -> bool:
+    """Whether a function returns anything but None."""
+    code = getattr(function, "__code__", None)
+    if code is None or code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE):
+        return False
+    last = None
+    for each in dis.get_instructions(code):
+        if each.opname == "RETURN_CONST" and each.argval is not None:
+            return True
+        if each.opname == "RETURN_VALUE" and not (last is not None and last.opname == "LOAD_CONST" and last.argval is None):
+            return True
+        last = each
+    return False
+
+
+def _needed_hints(function: Callable[..., Any] | None) -> list[tuple[str, Any]]:
+    """The parameters of a method that each call gives, with their type hints."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())[1:] if function is not None else []
+    except (TypeError, ValueError):
+        return []
+    hints = _hints(function) if function is not None else {}
+    return [(each.name, hints.get(each.name)) for each in needed(parameters)]
 
 
 _DATA = "data"
@@ -106,10 +167,17 @@ def _no_operation(name: str, member: Any) -> str:
     return ""
 
 
-def _add_method(found: Inferred, name: str, member: Any, strategies: Strategies, known: Mapping[str, Sequence[Any]]) -> None:
+def _add_method(
+    found: Inferred,
+    name: str,
+    member: Any,
+    strategies: Strategies,
+    known: Mapping[str, Sequence[Any]],
+    returned: Returned = lambda name, hint: None,
+) -> None:
     function = function_of(member)
     assert function is not None, "the caller has looked"
-    given = values_of(function, 1, known)
+    given = values_of(function, 1, known, returned=returned)
     if isinstance(given, str):
         found.left_out[name] = f"no value for parameter {given!r}: ops={{{name!r}: {{{given!r}: st.sampled_from([...])}}}}"
         return
@@ -137,13 +205,19 @@ def _optional(method: Callable[..., Any]) -> list[Any]:
 
 
 def values_of(
-    function: Callable[..., Any], skip: int, known: Mapping[str, Sequence[Any]], *, of_constructor: bool = False
+    function: Callable[..., Any],
+    skip: int,
+    known: Mapping[str, Sequence[Any]],
+    *,
+    of_constructor: bool = False,
+    returned: Returned = lambda name, hint: None,
 ) -> tuple[list[Sequence[Any]], dict[str, Sequence[Any]]] | str:
     """Values for each parameter that a function needs, by position and by name; the name of one without any.
 
     Args:
         skip: parameters that are given already, such as ``self``.
         known: values that somebody gave, by the name of the parameter.
+        returned: says which parameters take earlier results.
     """
     try:
         parameters = list(inspect.signature(function).parameters.values())[skip:]
@@ -153,7 +227,8 @@ def values_of(
     positional: list[Sequence[Any]] = []
     named: dict[str, Sequence[Any]] = {}
     for each in needed(parameters):
-        values = known.get(each.name) or values_for(each.name, hints.get(each.name), of_constructor=of_constructor)
+        hint = hints.get(each.name)
+        values = known.get(each.name) or returned(each.name, hint) or values_for(each.name, hint, of_constructor=of_constructor)
         if values is None:
             return str(each.name)
         if each.kind is each.KEYWORD_ONLY:

@@ -108,7 +108,7 @@ def _argument(strategy: Any, rule: Any) -> Any:
     if getattr(strategy, "_transformations", ()):
         raise NotForThreads(f"rule {rule.function.__name__} filters or maps a bundle: do that in the rule")
     name, consumes = strategy.name, bool(strategy.consume)
-    return st.integers(0, _MOST_EARLIER).map(lambda number: Earlier(name, number, consumes))
+    return st.integers(0, _MOST_EARLIER).map(lambda number: Earlier(number, name, consumes))
 
 
 def first_kinds(cls: type[ConcurrentMachine]) -> tuple[OperationKind, ...]:

@@ -7,7 +7,7 @@ they have ended. So to move an operation out of a thread is to change one number
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations_with_replacement
@@ -172,9 +172,13 @@ def lanes_of(pair: tuple[OperationKind, OperationKind], threads: int) -> tuple[i
     return next(found, None)
 
 
-def overlapping(drawn: DrawnProgram) -> Iterator[frozenset[OperationKind]]:
-    """The pairs of operations that overlap in this program; one that overlaps itself is a set of one."""
-    threads = drawn.parallel
+def overlapping(drawn: DrawnProgram, made: Collection[tuple[int, int]]) -> Iterator[frozenset[OperationKind]]:
+    """The pairs of operations that overlap in this program; one that overlaps itself is a set of one.
+
+    Args:
+        made: the operations that were done, each as its thread and its place there: one that had no earlier result to take was not.
+    """
+    threads = [[each for place, each in enumerate(lane) if (index, place) in made] for index, lane in enumerate(drawn.parallel)]
     for index, one in enumerate(threads):
         for other in threads[index + 1 :]:
             for first in one:

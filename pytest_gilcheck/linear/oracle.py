@@ -17,7 +17,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from .copies import numbered, without_times
-from .worker import RAISED, Event, Run
+from .worker import LEFT_OUT, RAISED, Event, Run
 
 Outcome = tuple[Any, ...]
 Place = tuple[int, int]  # of an operation: its thread, and which of that
@@ -76,6 +76,13 @@ class Allowed:
         orders = self.orders.setdefault(outcome, [])
         if order not in orders:
             orders.append(order)
+
+    def made(self) -> set[Place]:
+        """The operations of threads that were done in some order: one that had no earlier result to take is left out."""
+        found = {(index, len(done[index])) for done, index in self.stuck}
+        for threads in (*(Parts(*outcome).threads for outcome in self.orders), *(done for done, _ in self.stuck)):
+            found |= {(i, place) for i, each in enumerate(threads) for place, result in enumerate(each) if result != LEFT_OUT}
+        return found
 
     def same_as(self, other: Allowed) -> bool:
         """Whether both have the same outcomes, and wait after the same."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from types import FunctionType
+from typing import Any
 
+from .bundles import Earlier
 from .operations import DrawnProgram, InLane, value_text
 from .subject import Subject
 
@@ -44,7 +46,9 @@ def _names(drawn: DrawnProgram) -> Iterator[tuple[str, str]]:
     operations = [step.operation for step in drawn.steps]
     arguments = [value for each in operations for value in (*each.arguments, *dict(each.named).values())]
     for value in (*drawn.init, *arguments):
-        if isinstance(value, (type, FunctionType)) and "<" not in value.__qualname__:
+        if type(value) is Earlier:
+            yield "pytest_gilcheck", "Earlier"
+        elif isinstance(value, (type, FunctionType)) and "<" not in value.__qualname__:
             yield value.__module__, value.__qualname__.partition(".")[0]
 
 
@@ -54,6 +58,10 @@ def _values(drawn: DrawnProgram) -> str:
 
 def _row(step: InLane, drawn: DrawnProgram) -> str:
     lane = "after" if step.lane == drawn.after else _LANES.get(step.lane, step.lane)
-    values = [repr(lane), repr(step.operation.kind.name), *map(value_text, step.operation.arguments)]
-    named = ", ".join(f"{name!r}: {value_text(value)}" for name, value in step.operation.named)
+    values = [repr(lane), repr(step.operation.kind.name), *map(_written, step.operation.arguments)]
+    named = ", ".join(f"{name!r}: {_written(value)}" for name, value in step.operation.named)
     return f"({', '.join([*values, *([f'{{{named}}}'] if named else [])])})"
+
+
+def _written(value: Any) -> str:
+    return value.written() if type(value) is Earlier else value_text(value)

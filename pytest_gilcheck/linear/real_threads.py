@@ -31,7 +31,7 @@ from .operations import DrawnOperation, DrawnProgram, OperationKind, pairs_of
 from .oracle import Allowed, Outcome, Why
 from .subject import Subject
 from .telling import alternatives, columns
-from .worker import RAISED, Event, Run, perform
+from .worker import LEFT_OUT, RAISED, Event, Run, perform
 
 _WAITS = 0.5  # seconds
 _READY, _UNREAD, _NOTED, _PAIRS = range(4)  # indices of counts; those of the pairs of operations come last
@@ -244,6 +244,8 @@ class RealThreads:
             for first in one:
                 for second in other:
                     index = self._pairs.get(frozenset((first.operation.kind, second.operation.kind)))
+                    if LEFT_OUT in (first.outcome, second.outcome):
+                        continue
                     if index is not None and first.called < (second.returned or 0) and second.called < (first.returned or 0):
                         self._counts[index] += 1
 

@@ -27,7 +27,7 @@ from .class_session import Blocked
 from .exploring import Explored
 from .judging import CAUSES, Refused, refused
 from .kept import KeptFailures
-from .operations import DrawnProgram, OperationKind
+from .operations import DrawnProgram
 from .oracle import Why
 from .pasted import test_of
 from .plan import FEWEST, LinearPlan
@@ -91,7 +91,6 @@ class _RealCampaign(Campaign):
         self._digest += b" with real threads"  # what passes by chance must not be dropped from the examples of a search
         self._kept = KeptFailures(None, self._digest)
         self._ended = False
-        self._seen: dict[str, set[frozenset[OperationKind]]] = {}
         self.noted = 0
 
     @property
@@ -112,7 +111,6 @@ class _RealCampaign(Campaign):
         bounds = StressBounds(max(0.0, min(seconds, _LONGEST)), self.plan.timeout, most)
         child = run(real, bounds)
         self.noted += real.noted
-        self._seen[drawn.text] = real.overlapped
         if isinstance(child.failure, NoProgram):
             raise Blocked
         if child.failure is not None:
@@ -135,16 +133,13 @@ class _RealCampaign(Campaign):
         elif child.first is not None:
             cause, outcome = seen_in(child.first[1])
             finding = SeenForReal(drawn, str(cause), CAUSES[cause], outcome, "", hits, runs)
-        return Explored(finding, runs, 0, False)
+        return Explored(finding, runs, 0, False, frozenset(real.overlapped))
 
     def _hangs_again(self, drawn: DrawnProgram, bounds: StressBounds) -> bool:
         """Whether a second process hangs, too, with twice the time: on a busy machine, one that waits for a core looks the same."""
         real = RealThreads(self.session.subject, drawn)
         child = run(real, replace(bounds, timeout=2 * bounds.timeout))
         return child.outcome is not None and child.end()[0] == HANGS
-
-    def _overlapping(self, drawn: DrawnProgram) -> set[frozenset[OperationKind]]:
-        return self._seen[drawn.text]
 
 
 _LONGEST = 1e6  # seconds, of a campaign that has no end

@@ -52,6 +52,17 @@ _BY_NAME = (
 )  # fmt: skip
 
 
+_HANDLE = re.compile(
+    r"(^|_)(conn|connection|handle|token|ticket|lease|session|resource|cursor|slot|permit|reservation|subscription|transaction|txn|"
+    r"cookie|waiter|fut|future|client|worker)$"
+)
+
+
+def is_handle(name: str) -> bool:
+    """Whether a parameter of this name may take what another method has returned, where nothing else says what it takes."""
+    return bool(_HANDLE.search(name.lower()))
+
+
 def values_for(name: str, annotation: Any = None, *, of_constructor: bool = False) -> Sequence[Any] | None:
     """Two to four values for a parameter; None if nothing says what it takes.
 

@@ -204,7 +204,8 @@ def program(*steps):
 def test_a_program_is_written_as_python_and_its_pairs_are_those_that_overlap():
     drawn = program((0, PUT), (1, GET), (2, GET), (2, PUT), (3, GET))
     assert drawn.text == "() put(1) | get() || get(); put(1) | get()"
-    assert set(overlapping(drawn)) == {frozenset({GET}), frozenset({GET, PUT})}
+    assert set(overlapping(drawn, {(0, 0), (1, 0), (1, 1)})) == {frozenset({GET}), frozenset({GET, PUT})}
+    assert set(overlapping(drawn, {(0, 0), (1, 0)})) == {frozenset({GET})}, "the second of thread 1 was left out"
     assert len(pairs_of([PUT, GET], 2)) == 3
     alone = PUT.with_rights(alone=True, weak=False, lanes=None)
     assert pairs_of([alone, GET], 2) == [(GET, GET)]
