@@ -17,14 +17,16 @@ CLASSES = """
     import threading
 
     class Counter:
+        work = 5_000_000
         def __init__(self):
-            sum(range(1_000_000))  # so that there is time for Ctrl-C
+            sum(range(self.work))  # so that there is time for Ctrl-C: a terminal shows nothing in the first second
             self.count = 0
         def add(self):
             self.count += 1
             return self.count
 
     class Locked(Counter):
+        work = 1_000_000
         def __init__(self):
             super().__init__()
             self.lock = threading.Lock()
