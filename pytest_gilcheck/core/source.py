@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 import itertools
 import linecache
+import re
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ from typing import NamedTuple
 from .own_builtins import PutBack
 
 UNKNOWN_PLACE = "an unknown place"
+_NUMBER = re.compile(r"\d+")
 _getlines = linecache.getlines  # a workload may replace that of the module
 
 
@@ -60,6 +62,11 @@ def file_of(code: CodeType) -> str:
         return file
     source = path.join(path.dirname(linecache.__file__), *file.removeprefix("<frozen ").removesuffix(">").split(".")) + ".py"
     return source if path.isfile(source) else file
+
+
+def unnumbered(file: str) -> str:
+    """The file of a code object, without the numbers in a name such as ``<generated-12>``, by which a generator counts its code."""
+    return _NUMBER.sub("#", file) if file.startswith("<") else file
 
 
 def line_text(file: str, line: int) -> str:

@@ -10,7 +10,7 @@ import zlib
 from types import CodeType
 
 from ...core.origin import standard
-from ...core.source import code_position
+from ...core.source import code_position, unnumbered
 
 _OF_ABC = (".__subclasshook__", ".__subclasscheck__", ".__instancecheck__", "_check_methods")
 _Key = tuple[str, str, int]  # a run may make the same code anew
@@ -34,7 +34,7 @@ class Covered:
         try:  # no `get`: see `looked_up`
             self._by_id[id(code)][0].add(offset)
         except KeyError:
-            key = code.co_filename, code.co_qualname, code.co_firstlineno
+            key = unnumbered(code.co_filename), code.co_qualname, code.co_firstlineno
             self._codes.setdefault(key, code)
             offsets = self._offsets.setdefault(key, set())
             offsets.add(offset)
@@ -52,7 +52,8 @@ class Covered:
             if _of_abc(key):
                 continue
             if alone := offsets.difference(*(other._offsets.get(key, ()) for other in others)):
-                return f"{key[0]}:{_line(self._codes[key], alone)} ({key[1]})"
+                code = self._codes[key]
+                return f"{code.co_filename}:{_line(code, alone)} ({key[1]})"
         return ""
 
 
