@@ -2,6 +2,8 @@
 
 import collections
 import functools
+import gc
+import itertools
 import logging
 import operator
 import re
@@ -338,3 +340,12 @@ def test_and_is_touched_by_who_asks_it_for_something(function, made):
         assert parts_of(rows, of_call(lambda each: next(each), zip(made([1]), rows, strict=True))) == {(ALL, READ)}
     else:
         assert parts_of(rows, of_call(lambda each: function(each), made([rows]))) == {(ALL, READ)}
+
+
+def test_what_several_iterators_share_in_c_is_changed_by_who_goes_on_with_one():
+    rows = [1, 2]
+    one, other = itertools.tee(rows)
+    [shared] = [each for each in gc.get_referents(one) if not isinstance(each, type)]
+    for iterator in (one, other):
+        assert parts_of(shared, of_call(lambda each: next(each), iterator)) == {(ALL, WRITE)}
+    assert parts_of(rows, of_call(lambda each: next(each), zip(rows, [1], strict=True))) == {(ALL, READ)}

@@ -61,6 +61,11 @@ class Role(NamedTuple):
     in_python: bool
     asked: tuple[tuple[str, Any], ...]
 
+    @property
+    def opaque(self) -> bool:
+        """Whether it is an object in C of which nothing is known."""
+        return self.container is None and not (self.plain or self.through or self.iterates or self.in_python)
+
 
 _roles: dict[int, Role] = {}
 
@@ -136,7 +141,7 @@ def reached(
             inner = gc.get_referents(thing) if ahead else []
             guess = guess or any(type(each) in _BY_NAME for each in inner)
             shallow = shallow and type(thing) not in _CALLING
-            waiting += [(each, level, owns) for each in inner]
+            waiting += [(each, level, owns or role_of(each).opaque) for each in inner]  # several `tee` share what they have read
         elif type(thing) is dict and "__builtins__" in thing and not changed:
             continue
         elif what.container or guess or not what.in_python:
