@@ -219,8 +219,8 @@ MUTANTS = (
     Mutant(
         "fuzz-nondeterminism",
         "fuzz/determinism.py",
-        "            if one != other:\n",
-        "            if False:\n",
+        " and _compared(first) != _compared(second):\n",
+        " and False:\n",
         "a program that draws at random is searched, and passes",
         CHECK,
     ),
