@@ -1,7 +1,8 @@
 """The schedules of runs of which each is the first one of its process: by conflicts, then all with one preemption, then samples.
 
 There is no sequential order that shows first what a search in one process knows, and each run is dear. So conflicts come first
-(`Reduction`), without a record where records take too long, and what each run says of its branches is kept (`KnownSchedules`).
+(`Reduction`), without a record where records take too long, and what each run says of its branches is kept (`KnownSchedules`). If
+all is known of the runs and no conflict is left, all other schedules do the same as one of these, and a few samples test that.
 """
 
 from __future__ import annotations
@@ -25,7 +26,6 @@ from .samples import portfolio
 _SAMPLES = 60
 _SHARE = 0.6  # of the time that is left, for schedules that turn a conflict round
 _TO_TELL = 5  # schedules, after which it is told whether the others of their kind fit
-_DOUBT = "each schedule is of a first run"  # so hints count, and samples follow
 
 
 class KnownSchedules:
@@ -75,25 +75,32 @@ class FirstRuns:
     Args:
         executor: has a process of its own for each run.
         alike: by thread of the program, the first one that does the same.
+        doubt: see `Reduction`.
 
     Attributes:
         pace: seconds of a run; 0 if that is not known.
         runs: the number of schedules that were run to find one that fails.
+        settled: whether no conflict is left that was seen, and all is known of these runs.
         all_with_one: whether all schedules with one preemption were run.
         untried: likely conflicts that were not turned round.
         not_known: whether a run was not all under control, or showed of names what its step tables did not know.
     """
 
-    def __init__(self, executor: Executor, alike: tuple[int, ...], plan: FuzzPlan, deadline: Ledger) -> None:
-        self._executor, self._alike, self._plan, self._deadline = executor, alike, plan, deadline
+    def __init__(self, executor: Executor, alike: tuple[int, ...], plan: FuzzPlan, deadline: Ledger, doubt: str = "") -> None:
+        self._executor, self._alike, self._plan, self._deadline, self._doubt = executor, alike, plan, deadline, doubt
         self.pace = 0.0
-        self.runs = self.untried = 0
-        self.all_with_one = self.not_known = False
+        self.runs = self.untried = self._samples = 0
+        self.settled = self.all_with_one = self.not_known = False
 
     @property
     def claim(self) -> str:
         """What can be said of the schedules that were run, in words; empty if that is too little for a claim."""
-        if self.not_known or self.runs < FEWEST or self._plan.mode == EXHAUSTIVE or self._plan.share[1] > 1:
+        if self.not_known or self._plan.mode == EXHAUSTIVE or self._plan.share[1] > 1:
+            return ""
+        if self.settled and self._samples >= _SAMPLES:
+            turned = self.runs - self._samples
+            return f"{turned:,} schedules leave no conflict untried that was seen, and {self._samples} samples: no failure"
+        if self.runs < FEWEST:
             return ""
         if not self.all_with_one and self.untried:
             return ""
@@ -114,16 +121,24 @@ class FirstRuns:
         yield from self.by_conflicts_and_one_preemption(until, over, gil=self._plan.mode == GIL_POINTS)
         each = [lengths.get(index, 1) for index in range(max(lengths, default=0) + 1)]
         draw = Random(f"{self._plan.seed}.{self._plan.share[0]}.first")
-        samples = 0
-        while (samples < _SAMPLES or self.runs < FEWEST) and not over() and self._plan.mode != EXHAUSTIVE:
+        while not (over() or self._enough_samples or self._plan.mode == EXHAUSTIVE):
             few = most is None and self.runs < FEWEST  # of a long program, those that switch seldom take a fraction of the time
             for policy in portfolio(draw, each, points, seldom=few):
                 if over():
                     break
-                samples += 1
+                self._samples += 1
                 self.runs += 1
                 if (did := self._ran(policy, PLAIN)) is not None and did.failed:
                     yield did.schedule
+
+    @property
+    def _enough_samples(self) -> bool:
+        return self._samples >= _SAMPLES and (self.runs >= FEWEST or self._is_settled)
+
+    @property
+    def _is_settled(self) -> bool:
+        """Whether that is so still: of a sample, too, all has to be known."""
+        return self.settled and not self.not_known
 
     def by_conflicts_and_one_preemption(self, until: float, over: Callable[[], bool], *, gil: bool) -> Iterator[Schedule]:
         """Likewise, without samples.
@@ -135,7 +150,8 @@ class FirstRuns:
         """
         known = KnownSchedules()
         yield from self._by_conflicts(until, over, known, gil=gil)
-        yield from self._with_one_preemption(until, over, known, gil=gil)
+        if not self._is_settled:
+            yield from self._with_one_preemption(until, over, known, gil=gil)
 
     def _by_conflicts(self, until: float, over: Callable[[], bool], known: KnownSchedules, *, gil: bool) -> Iterator[Schedule]:
         begun, before, by_count = monotonic(), self.runs, gil or self._by_count
@@ -149,17 +165,20 @@ class FirstRuns:
         def fits(runs: int, seconds: float) -> bool:
             return by_count or monotonic() + runs * seconds <= begun + share * (until - begun)
 
-        reduction = Reduction(self._alike, gil, _DOUBT, fits=fits, until=lambda: record_until)
+        reduction = Reduction(self._alike, gil, self._doubt, fits=fits, until=lambda: record_until)
+        failed = False
         while not past(share) or (reduction.frontier.likely and not past(NEARLY_ALL)):
-            if (proposed := reduction.propose()) is None or proposed.schedule is None:
+            if (proposed := reduction.propose()) is None:
+                self.settled = not (gil or failed or reduction.doubt)
                 break
             self.runs = before + reduction.runs
             did = self._ran(proposed.how, proposed.want)
             if did is not None:
                 reduction.saw(proposed, did)
-            if proposed.want.touched:
+            if proposed.want.touched and proposed.schedule is not None:
                 known.add(proposed.schedule, did, gil=gil)
             if did is not None and did.failed:
+                failed = True
                 yield did.schedule
         self.untried = reduction.frontier.likely
         self.not_known = self.not_known or bool(reduction.torn)

@@ -10,6 +10,7 @@ from pytest_gilcheck.engine.summary import RunSummary
 from pytest_gilcheck.search.first_runs import FirstRuns, KnownSchedules
 from pytest_gilcheck.search.ledger import Ledger
 from pytest_gilcheck.search.plan import EXHAUSTIVE, FuzzPlan
+from pytest_gilcheck.search.sampling import PartialOrder
 
 from .written import COUNTER, LIST, reads, run, writes
 
@@ -37,9 +38,9 @@ RACE = [(0, reads(COUNTER)), (0, writes(COUNTER)), (1, reads(COUNTER)), (1, writ
 NO_RACE = [(0, reads(COUNTER)), (0, writes(COUNTER)), (1, reads(LIST)), (1, writes(LIST))]
 
 
-def searched(executor, **of):
+def searched(executor, doubt="", **of):
     """The search, and the schedules that it says have failed."""
-    first_runs = FirstRuns(executor, (0, 0), FuzzPlan(**{"schedules": 200, **of}), Ledger(600.0))
+    first_runs = FirstRuns(executor, (0, 0), FuzzPlan(**{"schedules": 200, **of}), Ledger(600.0), doubt)
     return first_runs, list(first_runs.failing({0: 2, 1: 2}, 4))
 
 
@@ -50,12 +51,47 @@ def test_a_schedule_that_turns_a_conflict_round_is_run_before_others_and_its_fai
     assert executor.followed[:2] == [Schedule(), PREEMPTED]
 
 
-def test_without_a_failure_all_with_one_preemption_are_run_and_then_samples_up_to_the_number_asked_for():
-    executor = Written(*NO_RACE)
+@pytest.mark.parametrize("transitions", [RACE, NO_RACE])
+def test_if_all_is_known_and_no_conflict_is_left_only_samples_follow(transitions):
+    executor = Written(*transitions)
     first_runs, failing = searched(executor)
+    assert failing == []
+    assert first_runs.settled
+    assert not first_runs.all_with_one
+    assert executor.followed.count(Schedule()) >= 60, "of samples"
+    assert first_runs.runs < 100
+    assert "leave no conflict untried that was seen, and 60 samples: no failure" in first_runs.claim
+
+
+def test_a_sample_of_which_not_all_is_known_leaves_no_claim():
+    class Unknown(Written):
+        def run(self, how, want):
+            did = super().run(how, want)
+            return did if want.touched or not isinstance(how, PartialOrder) else replace(did, known=False)
+
+    first_runs, _ = searched(Unknown(*RACE))
+    assert first_runs.settled
+    assert not first_runs.claim
+
+
+def test_a_sample_that_fails_is_told_although_no_conflict_is_left():
+    class Samples(Written):
+        def run(self, how, want):
+            did = super().run(how, want)
+            return RunSummary(PREEMPTED, symptom="invariant") if isinstance(how, PartialOrder) else did
+
+    _, failing = searched(Samples(*NO_RACE))
+    assert failing
+    assert set(failing) == {PREEMPTED}
+
+
+def test_without_a_failure_and_in_doubt_all_with_one_preemption_are_run_and_then_samples_up_to_the_number_asked_for():
+    executor = Written(*NO_RACE)
+    first_runs, failing = searched(executor, "time plays a part")
     assert failing == []
     assert {Schedule((Choice(point, 1),)) for point in (1, 2)} <= set(executor.followed)
     assert first_runs.all_with_one
+    assert not first_runs.settled
     assert first_runs.runs == len(executor.followed) >= 100
     assert "all with at most one preemption among them: no failure" in first_runs.claim
 
@@ -67,7 +103,7 @@ def test_nothing_is_claimed_of_too_few_or_of_a_share(plan):
 
 
 def test_nothing_is_claimed_if_a_run_has_ended_its_process():
-    first_runs, failing = searched(Written(*NO_RACE, dies=[Schedule((Choice(1, 1),))]))
+    first_runs, failing = searched(Written(*NO_RACE, dies=[Schedule((Choice(1, 1),))]), "time plays a part")
     assert failing == []
     assert not first_runs.claim
 

@@ -32,7 +32,7 @@ from ...engine.running.journal import Journal
 from ...engine.running.policy import Planned, Policy
 from ...engine.schedule import Schedule, Token
 from ...engine.summary import RunSummary, Want
-from ...engine.touched.summarised import alike
+from ...engine.touched.summarised import alike, doubt_of_threads
 from ...search.explorer import Explorer
 from ...search.first_runs import FirstRuns
 from ...search.harness import installed
@@ -63,6 +63,7 @@ class _Order:
         unforeseen: what it has shown of names too late for its step tables.
         codes: the ids of the code under test that has started.
         known: whether all of it was under control.
+        doubt: why nothing follows from any run of the program; empty if there is no reason.
     """
 
     baseline: SequentialBaseline
@@ -74,6 +75,7 @@ class _Order:
     unforeseen: tuple[int, ...]
     codes: frozenset[int]
     known: bool
+    doubt: str
 
 
 class _Went(NamedTuple):
@@ -156,7 +158,8 @@ class _FirstRuns(ApartExamination):
         return self._new_schedules()
 
     def _new_schedules(self) -> FirstRuns:
-        return FirstRuns(self._forks, alike(self._program), self._plan, self._deadline)
+        doubt = next((order.doubt for order in self._orders if order.doubt), "")
+        return FirstRuns(self._forks, alike(self._program), self._plan, self._deadline, doubt)
 
     def search(self) -> FuzzResult | None:
         """The result for the first schedule that fails, and fails again; None if there is none, or if every order fails."""
@@ -297,6 +300,7 @@ def _in_order(order: Sequence[int], explorer: Explorer) -> _Order:
         explorer.events.unforeseen(),
         explorer.events.codes,
         not explorer.uncontrolled,
+        doubt_of_threads(explorer.program, explorer.engine.takes_part),
     )
 
 
