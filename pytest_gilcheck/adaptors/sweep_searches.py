@@ -19,6 +19,7 @@ from .sweep_course import Course
 from .sweep_fork import WaitingFork
 
 MOST, LEAST = 5.0, 0.5  # seconds for one search
+_FIRST = 0.5  # of the time that is left, for the first tries of all: they find most races, and the rest of the time decides
 _LONGER = 20.0  # seconds for one that has decided nothing, when all others have had their turn
 _WORTH = 1.5  # times as much as before, that a further try gets
 _LAST = 1_000_000  # the rank of a test that depends on what further tries say of others
@@ -78,8 +79,8 @@ class Searches:
                 continue
             seconds = left()
             before_it = tried.get(id(course))
-            most = MOST if before_it is None else _LONGER
-            budget = min(most, max(LEAST, seconds / self._count([course, *(each.course for _, _, each in queue)])))
+            most, share = (MOST, _FIRST) if before_it is None else (_LONGER, 1.0)
+            budget = min(most, max(LEAST, share * seconds / self._count([course, *(each.course for _, _, each in queue)])))
             if before_it is not None and (seconds <= 0 or budget < _WORTH * before_it.budget):
                 yield before_it.swept
                 continue
