@@ -45,10 +45,10 @@ _RUN_PARALLEL = "pytest-run-parallel==0.10.0"
 _PIP = [sys.executable, "-m", "pip", "-q"]
 
 
-def fetched(name, folder):
-    """The unpacked source distribution."""
+def fetched(name, folder, version=""):
+    """The unpacked source distribution, by default that of the suites here."""
     pip = [*_PIP, "download", "--no-deps", "--no-binary=:all:"]
-    subprocess.run([*pip, f"{name}=={SUITES[name].version}", "-d", folder], check=True)
+    subprocess.run([*pip, f"{name}=={version or SUITES[name].version}", "-d", folder], check=True)
     (archive,) = Path(folder).glob("*.tar.gz")
     with tarfile.open(archive) as file:
         file.extractall(folder, filter="data")

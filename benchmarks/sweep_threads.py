@@ -11,12 +11,12 @@ import json
 import os
 import subprocess
 import sys
-import tarfile
 import tempfile
 from collections import Counter
-from pathlib import Path
 
 from pytest_gilcheck.core.evidence_files import read
+
+from .sweep_suites import fetched
 
 SUITES = {  # package: (version, tests, folders of the sources)
     "cachetools": ("7.0.0", "tests", ("src",)),
@@ -76,16 +76,6 @@ _FOR_EACH = 10  # seconds of the budget: a search has at most a tenth of what is
 _LONGEST = 600  # seconds of one run of a suite
 
 
-def fetched(name, folder):
-    """The unpacked source distribution."""
-    pip = [sys.executable, "-m", "pip", "-q", "download", "--no-deps", "--no-binary=:all:"]
-    subprocess.run([*pip, f"{name}=={SUITES[name][0]}", "-d", folder], check=True, capture_output=True)
-    (archive,) = Path(folder).glob("*.tar.gz")
-    with tarfile.open(archive) as file:
-        file.extractall(folder, filter="data")
-    return next(each for each in Path(folder).iterdir() if each.is_dir())
-
-
 def ran(name, root, *options, **given):
     """One run of the suite, with the plugin."""
     _, tests, sources = SUITES[name]
@@ -122,9 +112,9 @@ def main():
     for name in given.names or SUITES:
         with tempfile.TemporaryDirectory() as folder:
             try:
-                root = fetched(name, folder)
-            except subprocess.CalledProcessError as error:
-                print(f"{name}: not fetched: {error.stderr.decode(errors='replace')[-200:]}", flush=True)
+                root = fetched(name, folder, SUITES[name][0])
+            except subprocess.CalledProcessError as error:  # pip has said why
+                print(f"{name}: not fetched: {error}", flush=True)
                 continue
             plain = ran(name, root)
             found = root / "threads.json"

@@ -140,11 +140,9 @@ def _gives(function: Callable[..., Any]) -> bool:
 
 def _needed_hints(function: Callable[..., Any] | None) -> list[tuple[str, Any]]:
     """The parameters of a method that each call gives, with their type hints."""
-    try:
-        parameters = list(inspect.signature(function).parameters.values())[1:] if function is not None else []
-    except (TypeError, ValueError):
+    if function is None or (parameters := _parameters(function, 1)) is None:
         return []
-    hints = _hints(function) if function is not None else {}
+    hints = _hints(function)
     return [(each.name, hints.get(each.name)) for each in needed(parameters)]
 
 
@@ -196,10 +194,7 @@ def _add_method(
 
 def _optional(method: Callable[..., Any]) -> list[Any]:
     """The parameters of a method that a call may leave out, or give by name."""
-    try:
-        parameters = list(inspect.signature(method).parameters.values())[1:]
-    except (TypeError, ValueError):
-        return []
+    parameters = _parameters(method, 1) or []
     by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     return [each for each in parameters if each.default is not each.empty and each.kind in by_name]
 
@@ -219,9 +214,7 @@ def values_of(
         known: values that somebody gave, by the name of the parameter.
         returned: says which parameters take earlier results.
     """
-    try:
-        parameters = list(inspect.signature(function).parameters.values())[skip:]
-    except (TypeError, ValueError):
+    if (parameters := _parameters(function, skip)) is None:
         return "..."
     hints = _hints(function)
     positional: list[Sequence[Any]] = []
@@ -236,6 +229,14 @@ def values_of(
         else:
             positional.append(values)
     return positional, named
+
+
+def _parameters(function: Callable[..., Any], skip: int) -> list[inspect.Parameter] | None:
+    """The parameters of a function after those that are given already; None if it has no signature."""
+    try:
+        return list(inspect.signature(function).parameters.values())[skip:]
+    except (TypeError, ValueError):
+        return None
 
 
 def _hints(function: Callable[..., Any]) -> Mapping[str, Any]:
