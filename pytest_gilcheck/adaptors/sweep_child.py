@@ -36,6 +36,7 @@ from .sweep_own import program_of
 MARGIN = 60.0  # seconds that a search may take beyond its budget, to minimise and explain
 _SEED = 1
 _SPENT = "its schedules did not fit into the time"
+_SPENT_FIRST = "the schedules of its first run, which makes what later runs find, did not fit into the time"
 Found = tuple[SweepOutcome, str, Failed | None]
 
 
@@ -169,8 +170,8 @@ def _searched(program: Program, budget: float) -> Found:
         return SweepOutcome.BROKEN, result.reason, _failed(result)
     if result.why is None:
         return SweepOutcome.HOLDS, result.reason, None
-    if result.why is NoClaim.CUT_SHORT:
-        return SweepOutcome.CUT_SHORT, _SPENT, None
+    if result.why is NoClaim.CUT_SHORT or result.late:
+        return SweepOutcome.CUT_SHORT, _SPENT_FIRST if result.late else _SPENT, None
     return _OUTCOMES[result.why], result.told or result.reason, None
 
 

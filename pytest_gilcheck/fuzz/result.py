@@ -79,6 +79,7 @@ class FuzzResult(Judged):
         told: of a check that claims nothing, what keeps it from a claim: the reason without ``why`` and without what would hold
             otherwise. Empty if that is the whole reason.
         tried: what was done after its search had claimed nothing, in words.
+        late: whether the time ended before enough schedules of its first run were tried for a claim.
         places: the lines whose order decides, or where threads wait for each other, each as (file, line); empty if not known.
         failure: what the program raised when it ran again, without any concurrency; the check raises it.
         unguarded: why a program that crashes its interpreter would have ended the process that called the check; empty if only a
@@ -108,6 +109,7 @@ class FuzzResult(Judged):
     why: NoClaim | None = None
     told: str = ""
     tried: str = ""
+    late: bool = False
     places: tuple[tuple[str, int], ...] = ()
     failure: BaseException | None = None
     unguarded: str = ""

@@ -203,6 +203,7 @@ def test_the_first_run_gets_no_more_processes_once_there_is_no_time_for_a_schedu
     if not schedules_fit:
         assert result.verdict == "inconclusive"
         assert "cut short by budget" in result.reason  # the first cause, or what would be the next one
+        assert result.late
 
 
 @pytest.mark.slow
@@ -275,6 +276,7 @@ def test_fewer_schedules_of_a_first_run_are_no_pass():
     assert result.verdict == "inconclusive"
     assert result.why == "not repeatable"
     assert result.told.startswith("the first run changed")
+    assert not result.late, "it is a number that ends it"
     assert "40 schedules of the first run were tried, each in a process of its own, and none failed" in result.reason
 
 

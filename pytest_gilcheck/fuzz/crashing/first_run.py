@@ -98,9 +98,10 @@ def searched(program: Program, plan: FuzzPlan, left: Left, deadline: Ledger, pro
         plan = replace(plan, schedules=most, share=(0, 1))
     learnt = Learnt(left.learnt, left.draw, setup_at_home=left.setup_at_home)
     examination = _FirstRuns(program, plan, template, learnt, deadline, progress)
+    passes = left.failure is None and left.result.failure is None  # each later run, without any concurrency
     if examination.no_time_for(_PASSES * len(orders_of(len(program.threads))), left.first_seconds):
         why = f"there was no time to search the first run, which took {seconds(left.first_seconds)}"
-        return left.result.after(why)
+        return replace(left.result.after(why), late=passes)
     try:
         found = examination.search()
     except NoFork:
@@ -109,14 +110,15 @@ def searched(program: Program, plan: FuzzPlan, left: Left, deadline: Ledger, pro
     if found is not None:
         coverage = f"{runs:,} schedule{'s' * (runs != 1)} of a first run until one failed"
         return replace(found, schedules=left.result.schedules + runs, coverage=coverage)
+    late = passes and examination.late
     if not runs:
-        return left.result
+        return replace(left.result, late=late)
     if left.held is not None and (claim := examination.claim(left.path)):
         held, alone = left.held
         reason = f"{held.reason}; of the first run, which {alone}, {claim}"
         return replace(held, reason=reason, schedules=left.result.schedules + runs)
     tried = f"{runs:,} schedules of the first run were tried, each in a process of its own, and none failed"
-    return replace(left.result.after(tried), schedules=left.result.schedules + runs)
+    return replace(left.result.after(tried), schedules=left.result.schedules + runs, late=late)
 
 
 def replayed(
@@ -150,12 +152,18 @@ class _FirstRuns(ApartExamination):
     _events: Events
     _explorer_of: Callable[[Journal], Explorer]
     _pace = 0.0  # seconds of a run in a process of its own
+    _no_time = False  # for any schedule
     _minimising_over: Callable[[], bool] | None = None
 
     @cached_property
     def schedules(self) -> FirstRuns:
         """Those that are searched."""
         return self._new_schedules()
+
+    @property
+    def late(self) -> bool:
+        """Whether more time might have been enough for a claim."""
+        return self._no_time or (self._deadline.is_past(self._deadline.until) and not self.schedules.not_known)
 
     def _new_schedules(self) -> FirstRuns:
         doubt = next((order.doubt for order in self._orders if order.doubt), "")
@@ -215,7 +223,10 @@ class _FirstRuns(ApartExamination):
         Args:
             in_time: whether to give up if there is no time for the second time, and so for no schedule.
         """
-        if not self._runs_in_order() or (in_time and self.no_time_for(len(self._orders), self._pace)):
+        if not self._runs_in_order():
+            return False
+        self._no_time = in_time and self.no_time_for(len(self._orders), self._pace)
+        if self._no_time:
             return False
         self._forks.learnt = tuple(sorted({*self._forks.learnt, *(fact for order in self._orders for fact in order.unforeseen)}))
         self._events.foresee(frozenset().union(*(order.codes for order in self._orders)), self._forks.learnt)
