@@ -165,7 +165,7 @@ class FirstRuns:
         def fits(runs: int, seconds: float) -> bool:
             return by_count or monotonic() + runs * seconds <= begun + share * (until - begun)
 
-        reduction = Reduction(self._alike, gil, self._doubt, fits=fits, until=lambda: record_until)
+        reduction = Reduction(self._alike, gil, self._doubt, fits=fits, until=lambda: record_until, pace=self.pace)
         failed = False
         while not past(share) or (reduction.frontier.likely and not past(NEARLY_ALL)):
             if (proposed := reduction.propose()) is None:

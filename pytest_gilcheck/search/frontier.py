@@ -189,10 +189,15 @@ class WithoutRecord:
         if not self._likely:
             self._ahead += seconds
 
-    def recorded(self, seconds: float, fits: Callable[[int, float], bool]) -> None:
-        """One was recorded, which took so long."""
+    def recorded(self, seconds: float, fits: Callable[[int, float], bool], *, dear: bool = True) -> None:
+        """One was recorded, which took so long.
+
+        Args:
+            dear: whether that is much longer than a run without a record; otherwise every run is recorded, also in short time.
+        """
         if self._begun:
             self._ahead -= seconds
-        elif not fits(self.frontier.unrecorded, seconds):
-            self._begun = True
-            self.frontier.by_rank()
+        elif fits(self.frontier.unrecorded, seconds):
+            return
+        self._begun = dear
+        self.frontier.by_rank()

@@ -51,6 +51,7 @@ FIRST_CONFLICTS = _entry("FIRST_CONFLICTS", 5, "schedules", "at least: a bug tha
 FEWEST_CONFLICTS = _entry("FEWEST_CONFLICTS", 30, "schedules", "likewise, if that leaves as many others as a claim needs")
 LEAST_RECORD = _entry("LEAST_RECORD", 6, "times", "a plain run, that a record takes at least: else none is begun")
 RECORD = _entry("RECORD", 30, "runs", "that a recorded one counts as, where runs are counted: it takes about as long")
+DEAR_RECORD = _entry("DEAR_RECORD", 2.0, "times", "a run in a process of its own: below, each of these is recorded")
 SPARE = _entry("SPARE", 1.1, "times", "a plain run: what a sample takes that switches seldom")
 SHORT = _entry("SHORT", 1.5, "times", "the time of a claim without conflicts: below, samples may have to leave steps out")
 SHORT_LATER = _entry("SHORT_LATER", 10.0, "times", "likewise, below which that may be so once likely conflicts are turned round")

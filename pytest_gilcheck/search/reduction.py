@@ -31,7 +31,7 @@ from ..engine.schedule import Choice, Schedule
 from ..engine.summary import PLAIN, RunSummary, Touched, Want
 from .focus import Focus, focus_of
 from .frontier import LIKELY, POSSIBLE, UNLIKELY, Frontier, Item, Node, Rank, WithoutRecord
-from .ledger import RECORD
+from .ledger import DEAR_RECORD, RECORD
 from .orders import Order
 from .races import Race, Races
 
@@ -66,6 +66,7 @@ class Reduction:
         fits: whether there is time for so many runs of so many seconds each.
         until: says when a run that has not ended is no longer recorded, by `monotonic`.
         counted: whether what runs take is told by counts: a record takes as long as so many runs (`ledger.RECORD`).
+        pace: seconds of a run without a record, where a record may be hardly longer; 0 where it always is.
         take_apart: has a call in C be several steps from here on; returns whether it was one before: then the search begins anew.
         frontier: what is to be tried.
         focus: the steps of the first run that touch what several threads touch.
@@ -89,6 +90,7 @@ class Reduction:
     fits: Callable[[int, float], bool] = lambda runs, seconds: True
     until: Callable[[], float] = lambda: math.inf
     counted: bool = False
+    pace: float = 0.0
     take_apart: Callable[[str], bool] = lambda call: False
     frontier: Frontier = field(default_factory=Frontier)
     focus: Focus | None = None
@@ -102,6 +104,7 @@ class Reduction:
     blind: bool = False
     torn: str = ""
     apart: str = ""
+    _cheapest: float = math.inf  # seconds of a record
     _begins: int = 0  # the thread that made the first step of the present record
     _reverse: Schedule | None = None  # of the order in which the last thread comes first
     _unfocused: Schedule | None = None  # to be run again with every step
@@ -152,7 +155,9 @@ class Reduction:
             gave_up = summary.touched is not None and summary.touched.gave_up
             self.blind = self.blind or (gave_up and self.records == 1)
             self.record_seconds = summary.seconds + monotonic() - begun
-            self._without.recorded(RECORD if self.counted else self.record_seconds, fits=self.fits)
+            self._cheapest = min(self._cheapest, self.record_seconds)  # any other one may have waited for a core
+            dear = self._cheapest > DEAR_RECORD * self.pace
+            self._without.recorded(RECORD if self.counted else self.record_seconds, fits=self.fits, dear=dear)
         else:
             self._without.took(1.0 if self.counted else summary.seconds)
             if not proposed.want.hidden:

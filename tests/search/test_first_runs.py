@@ -116,3 +116,18 @@ def test_schedules_with_one_preemption_are_all_known_only_if_each_run_has_said_w
     assert known.complete
     known.add(Schedule((Choice(1, 1),)), None, gil=False)  # its process has died
     assert not known.complete
+
+
+@pytest.mark.parametrize(("pace", "recorded"), [(1.0, False), (9_000.0, True)])
+def test_where_time_is_short_each_run_is_recorded_if_that_takes_hardly_longer(pace, recorded):
+    wants = []
+
+    class Slow(Written):
+        def run(self, how, want):
+            wants.append(want)
+            return replace(super().run(how, want), seconds=10_000.0)  # as it says
+
+    first_runs = FirstRuns(Slow(*RACE), (0, 0), FuzzPlan(), Ledger(600.0))
+    first_runs.pace = pace
+    assert not list(first_runs.failing({0: 2, 1: 2}, 4))
+    assert wants[1].touched is recorded
