@@ -232,11 +232,11 @@ def in_the_middle_of_much_else(get):
 def test_a_first_run_too_long_for_every_preemption_holds_when_its_likely_conflicts_were_turned_round():
     result = gilcheck.fuzz(threads=[in_the_middle_of_much_else(client_guarded)] * 2, invariant=one_is_made, budget=15)
     result.assert_holds()
-    found = re.search(
-        r"(\d+) schedules, each in a process of its own, all that turn a likely conflict round among them: no", result.reason
-    )
+    settled = re.search(r"(\d+) schedules leave no conflict untried that was seen, and 60 samples: no", result.reason)  # in time
+    likely = "schedules, each in a process of its own, all that turn a likely conflict round among them: no"
+    found = settled or re.search(rf"(\d+) {likely}", result.reason)
     assert found, result.reason
-    assert int(found[1]) >= 100
+    assert int(found[1]) >= (1 if settled else 100)
 
 
 @pytest.mark.slow
