@@ -69,7 +69,7 @@ class Course:
         shares: whether what it shares was seen: then no record of another process may say that it shares nothing.
         things: what its clients contend for, as far as that is known.
         steps: of its clients, one after the other; of a record that took too long, more than any other one has.
-        can_wait: whether its record was made, and its search may come later.
+        can_wait: whether its record was made, or it needs none, and its search may come later.
         has_token: whether a schedule is known that broke it.
         was_searched: whether its schedules were searched.
     """
@@ -124,7 +124,7 @@ class Course:
             return Swept.unpacked(self._found(outcome=SweepOutcome.REFUSED).packed() | found)
         if record["outcome"] is not None:
             return self._found(outcome=SweepOutcome(record["outcome"]), reason=record["reason"])
-        self.shares, self.can_wait = record["reason"] == SHARED, record["ran"]
+        self.shares, self.can_wait = record["reason"] == SHARED, record["ran"] or order.threads > 0
         self.things, self.steps = unpacked_things(record["things"]), record["steps"] or inf
         return None
 

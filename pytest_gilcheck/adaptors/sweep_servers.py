@@ -238,7 +238,7 @@ class SweepServers:
             if final:
                 return swept
         swept, final = self._asked(present, item, order)
-        if older is not None and older is not present and (swept.decided or swept.put_off):
+        if older is not None and older is not present and not order.threads and (swept.decided or swept.put_off):
             self._older[self._older.index(older)] = present
             self._retire(older)
         if present.lives and not final and present.item is not item and not order.threads:
@@ -306,20 +306,31 @@ class SweepServers:
         """How many searches are still to be made."""
         return len(self._searches)
 
-    def due(self, item: pytest.Item, following: pytest.Item | None, left: Callable[[], float]) -> Iterator[Swept]:
+    def due(self, item: pytest.Item, following: pytest.Item | None, left: Callable[[], float], parts: float) -> Iterator[Swept]:
         """Before the teardown of a test: make the searches that cannot wait any longer; all of them after the last test.
 
         Args:
             following: the test after it.
             left: seconds for searches.
+            parts: into so many, at least, these are divided, as there are searches to come.
         """
         if following is None:
             yield from self._searches.made(lambda server: True, left)
             return
         due = [each for each in (*self._older, *self._kept, *self._only_present) if not each.around.stays(item, following)]
-        due += self._kept[: max(0, len(self._kept) - _MOST_KEPT)]
         if due:
-            yield from self._searches.made(lambda server: any(server is each for each in due), left)
+            yield from self._searches.made(lambda server: any(server is each for each in due), left, parts)
+        self._let_go()
+        while len(self._kept) > _MOST_KEPT:  # what a first try does not decide stays for a second one, as long as there is room
+            untried = next((each for each in self._kept if self._searches.untried(each)), None)
+            yield from self._made_by(untried or self._kept[0], left, parts, further=untried is None)
+            self._let_go()
+
+    def _made_by(self, one: _Server, left: Callable[[], float], parts: float, *, further: bool) -> Iterator[Swept]:
+        return self._searches.made(lambda server: server is one, left, parts, further=further)
+
+    def _let_go(self) -> None:
+        """End the processes that are only there for searches, and have none to make."""
         for each in [each for each in self._kept if not self._searches.has(each)]:
             self._kept.remove(each)
             each.dismiss()

@@ -36,7 +36,7 @@ from .sweep_summary import LATE, SweepSummary, goal_of, last_sweep
 LEFT_OUT = "gilcheck_sweep_leave_out"  # the ini setting
 _LEAST = 60.0  # seconds for a sweep
 _RECORD = 0.1  # seconds that a record may take, until it is known
-_SHARE = 0.1  # of what is left, for one search that cannot be put off
+_SHARE = 0.1  # of what is left, for one search that is made while tests are to come
 _KEPT = 0.3  # of the budget, for searches that are put off
 _STARTS = ((_thread, "start_new_thread"), (threading, "_start_new_thread"), (threading, "_start_joinable_thread"))
 _FAILS = "its plain run does not pass"
@@ -159,9 +159,10 @@ class Sweep:
         """Make the searches that were put off, and cannot wait any longer."""
         _without_timeout(item)
         kept = self._for_records(item) if following is not None else 0.0
+        parts = min(1 / _SHARE, 1 + self._to_come(item)) if following is not None else 1.0
         begun = monotonic()
         try:
-            for swept in servers.due(item, following, lambda: self._left() - kept - (monotonic() - begun)):
+            for swept in servers.due(item, following, lambda: self._left() - kept - (monotonic() - begun), parts):
                 self._tell(item, swept)
         finally:
             self._spent += monotonic() - begun

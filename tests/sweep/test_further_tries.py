@@ -48,6 +48,20 @@ def test_it_is_given_up_where_no_time_is_left_that_is_worth_a_try(budget):
     assert sum(courses["dear"].budgets) <= budget
 
 
+def test_while_other_searches_come_later_a_first_try_is_short_and_the_second_one_waits_until_the_end():
+    clock = SimpleNamespace(left=100.0)
+    searches, server = Searches(), SimpleNamespace(lives=True)
+    dear = Needs("dear", 12.0, clock)
+    searches.add(server, dear)
+    assert not list(searches.made(lambda server: True, lambda: clock.left, 50.0, further=False))
+    assert searches.has(server)
+    assert not searches.untried(server)
+    [found] = searches.made(lambda server: True, lambda: clock.left)
+    assert found.outcome is SweepOutcome.HOLDS
+    assert dear.budgets == [2.0, 20.0]
+    assert not len(searches)
+
+
 def test_what_no_time_decides_is_tried_twice_and_told_once():
     found, courses = made(600.0, never=1e9)
     assert found == [("never", SweepOutcome.NOT_REPEATABLE)]
