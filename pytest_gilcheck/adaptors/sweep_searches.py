@@ -41,11 +41,13 @@ class _PutOff:
 
     Attributes:
         server: the process that is to make it.
+        instead: another one that can, if that has ended; None if there is none.
         tried: what it has said, if it was made and is to be made again.
     """
 
     server: WaitingFork
     course: Course
+    instead: Callable[[], WaitingFork | None]
     tried: _Try | None = None
 
 
@@ -59,8 +61,14 @@ class Searches:
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def add(self, server: WaitingFork, course: Course) -> None:
-        self._waiting.append(_PutOff(server, course))
+    def add(self, server: WaitingFork, course: Course, instead: Callable[[], WaitingFork | None]) -> None:
+        """A search is put off.
+
+        Args:
+            server: the process that is to make it.
+            instead: another one that can, if that has ended by then.
+        """
+        self._waiting.append(_PutOff(server, course, instead))
 
     def has(self, server: WaitingFork) -> bool:
         """Whether a process has any to make."""
@@ -99,6 +107,11 @@ class Searches:
                 yield before_it.swept
                 continue
             swept = course.search(budget if seconds > 0 else 0.0)
+            if course.is_gone and (other := put_off.instead()) is not None:
+                put_off.server = other
+                course.move_to(other)
+                heappush(queue, (before, next(numbers), put_off))
+                continue
             if course.was_searched:
                 self._times.update(course.things)
             again = before_it is None or course.was_searched

@@ -33,13 +33,12 @@ from ..sweep.contended import Met
 from ..sweep.swept import SweepOutcome, Swept
 from . import read_ahead
 from .guard import make_temporary_folder
-from .sweep_course import Course, Order
+from .sweep_course import UNSURE, Course, Order
 from .sweep_fork import Answer, WaitingFork
 from .sweep_process_wide import is_process_wide, loaded
 from .sweep_searches import Searches
 from .sweep_server import SweepServer
 
-_UNSURE = (SweepOutcome.NOT_REPEATABLE, SweepOutcome.REFUSED)  # as what earlier tests have left may be missing
 _NEEDS = "its clients need what earlier tests have left, and no process has that from before its first run"
 _NO_OLDER = "no process from before has what is set up around this test"
 _UNSURE_OLDER = "a process from before cannot tell, as it may lack what earlier tests have left"
@@ -142,10 +141,10 @@ def _wider_parameters(item: pytest.Item) -> dict[str, int]:
 
 
 class _Server(WaitingFork):
-    """A process, with the test before whose body it was forked, and what was set up around that."""
+    """A process, with the test before whose body it was forked, what was set up around that, and its number."""
 
-    def __init__(self, item: pytest.Function, items: Sequence[pytest.Item]) -> None:
-        self.item, self.around = item, _Around.of(item)
+    def __init__(self, item: pytest.Function, items: Sequence[pytest.Item], number: int) -> None:
+        self.item, self.around, self.number = item, _Around.of(item), number
         self._asked = False
         read_ahead.before_fork(("gil_fuzz",))  # a fifth of a record's time, if each fork does it
         super().__init__(lambda: SweepServer([*items, item]).answer)
@@ -184,7 +183,7 @@ class SweepServers:
         self._next: pytest.Item | None = None  # for which the present one is still good
         self._around: _Around | None = None  # of the test that is asked for
         self._no_fork = ""  # why there is no present one for it
-        self._forked = False  # whether there ever was one
+        self._forked = 0  # how many there were
         for each in self._items[:1]:
             make_temporary_folder(each.config, self._items)
 
@@ -202,7 +201,8 @@ class SweepServers:
         self._leave()
         if not self._no_fork:
             try:
-                self._present, self._forked = _Server(item, self._items), True
+                self._present = _Server(item, self._items, self._forked + 1)
+                self._forked += 1
                 return None
             except NoFork as error:
                 self._no_fork = str(error)
@@ -274,7 +274,7 @@ class SweepServers:
         try:
             if no_fork := can_fork():
                 return replace(swept, outcome=SweepOutcome.REFUSED, reason=f"{no_fork}; {_UNSURE_OLDER}")
-            late = _Server(item, self._items)
+            late = _Server(item, self._items, self._forked + 1)
         except NoFork as error:
             return replace(swept, outcome=SweepOutcome.REFUSED, reason=f"{error}; {_UNSURE_OLDER}")
         try:
@@ -296,10 +296,22 @@ class SweepServers:
         swept = course.record()
         self.proved = self.proved or course.proved
         if swept is None and course.can_wait:
-            self._searches.add(server, course)
+            self._searches.add(server, course, self._another(item))
             return course.put_off(), True
         swept = swept or course.search(order.budget)
-        return swept, course.shares or swept.outcome not in _UNSURE or is_process_wide(swept.reason)
+        return swept, course.shares or swept.outcome not in UNSURE or is_process_wide(swept.reason)
+
+    def _another(self, item: pytest.Function) -> Callable[[], _Server | None]:
+        """What gives another process for the search of this test: one that is there, and was forked before its body ran."""
+        around, forked = self._around, self._forked
+        if around is None or id(item) not in self._numbers or item.path in self._with_forks or _has_hooks(item):
+            return lambda: None
+
+        def another() -> _Server | None:
+            there = sorted((*self._only_present, *self._kept, *self._older), key=lambda each: -each.number)
+            return next((each for each in there if each.lives and each.number <= forked and around.fits(each.around)), None)
+
+        return another
 
     @property
     def put_off(self) -> int:
