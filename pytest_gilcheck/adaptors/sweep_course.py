@@ -118,7 +118,8 @@ class Course:
 
     def _gone(self) -> Swept:
         self.is_gone = True
-        return self._lost or self._found(outcome=SweepOutcome.REFUSED, reason=f"the process of its sweep {self._server.fate or 'has ended'}")
+        why = f"the process of its sweep {self._server.fate or 'has ended'}"
+        return self._lost or self._found(outcome=SweepOutcome.REFUSED, reason=why)
 
     def _recorded(self) -> Swept | None:
         order = self._order
