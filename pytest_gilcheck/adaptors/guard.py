@@ -157,9 +157,7 @@ class Guard:
             finalizers.clear()
             self._spawn(item, why)
             return
-        factory = getattr(self._config, "_tmp_path_factory", None)
-        if factory is not None and _NEED_TEMPORARY_FOLDER.intersection(getattr(item, "fixturenames", ())):
-            factory.getbasetemp()  # or each child would make one of its own
+        make_temporary_folder(self._config, [item])
         read_ahead.before_fork(markers_of(item))
         reading, writing = os.pipe()
         side = fork(self._limit)
@@ -486,6 +484,13 @@ def _timers_of_faulthandler(config: pytest.Config) -> int:
         return int(config.pluginmanager.has_plugin("faulthandler") and float(config.getini("faulthandler_timeout") or 0) > 0)
     except ValueError:
         return 0
+
+
+def make_temporary_folder(config: pytest.Config, items: Iterable[pytest.Item]) -> None:
+    """Make the folder of `tmp_path` if a test may need it: otherwise each fork would make one of its own."""
+    factory = getattr(config, "_tmp_path_factory", None)
+    if factory is not None and any(_NEED_TEMPORARY_FOLDER.intersection(getattr(item, "fixturenames", ())) for item in items):
+        factory.getbasetemp()
 
 
 def belongs_to_a_plugin(thread: threading.Thread) -> bool:

@@ -23,6 +23,7 @@ from .sweep_stress import for_real
 
 _PATIENCE = 4 * MARGIN  # seconds beyond the budget until the process is taken for one that hangs; its own forks end before that
 
+UNSURE = (SweepOutcome.NOT_REPEATABLE, SweepOutcome.REFUSED)  # as what earlier tests have left may be missing
 _PUT_OFF = "its schedules were to be searched after the records of other tests, and the run ended before"
 
 
@@ -69,14 +70,16 @@ class Course:
         shares: whether what it shares was seen: then no record of another process may say that it shares nothing.
         things: what its clients contend for, as far as that is known.
         steps: of its clients, one after the other; of a record that took too long, more than any other one has.
-        can_wait: whether its record was made, and its search may come later.
+        can_wait: whether its record was made, or it needs none, and its search may come later.
         has_token: whether a schedule is known that broke it.
         was_searched: whether its schedules were searched.
+        is_gone: whether the process that was asked has ended.
     """
 
     def __init__(self, server: WaitingFork, number: int, test: str, order: Order, met: Met) -> None:
         self._server, self._number, self._order, self._met = server, number, order, met
-        self.proved = self.shares = self.can_wait = self.was_searched = False
+        self.proved = self.shares = self.can_wait = self.was_searched = self.is_gone = False
+        self._lost: Swept | None = None
         self.things: Sequence[Thing] = ()
         self.steps, self.has_token = inf, bool(order.token)
         self._found = partial(Swept, test=test, threads=order.threads > 0)
@@ -103,12 +106,20 @@ class Course:
     def search(self, budget: float) -> Swept:
         """What becomes of the test by its schedules, in so many seconds; or by those of tests that meet the same."""
         try:
-            return self._searched(budget)
+            swept = self._searched(budget)
         except _Gone:
             return self._gone()
+        return swept if self._lost is None or swept.outcome not in UNSURE else self._lost
+
+    def move_to(self, server: WaitingFork) -> None:
+        """Another process is to make the search, as this one has ended. If clients fail there, it may lack what that one had."""
+        self._lost = self._gone()
+        self._server, self.is_gone = server, False
 
     def _gone(self) -> Swept:
-        return self._found(outcome=SweepOutcome.REFUSED, reason="the process of its sweep has ended")
+        self.is_gone = True
+        why = f"the process of its sweep {self._server.fate or 'has ended'}"
+        return self._lost or self._found(outcome=SweepOutcome.REFUSED, reason=why)
 
     def _recorded(self) -> Swept | None:
         order = self._order
@@ -124,7 +135,7 @@ class Course:
             return Swept.unpacked(self._found(outcome=SweepOutcome.REFUSED).packed() | found)
         if record["outcome"] is not None:
             return self._found(outcome=SweepOutcome(record["outcome"]), reason=record["reason"])
-        self.shares, self.can_wait = record["reason"] == SHARED, record["ran"]
+        self.shares, self.can_wait = record["reason"] == SHARED, record["ran"] or order.threads > 0
         self.things, self.steps = unpacked_things(record["things"]), record["steps"] or inf
         return None
 

@@ -10,14 +10,17 @@ from __future__ import annotations
 import json
 import os
 import select
+import signal
 from collections.abc import Callable
 from typing import Any, NoReturn
 
 from ..core.child import die_with, forked
 from ..core.clocks import monotonic
 from ..core.descriptors import OwnDescriptor
+from ..core.exit_status import describe_exit
 from ..core.fork_safety import NoFork
 from ..core.lifecycle import Lifecycle
+from ..core.signal_names import signal_name
 from ..core.system import exit_at_once
 
 _PART = 65_536  # bytes
@@ -38,6 +41,7 @@ class WaitingFork:
 
     Attributes:
         lives: whether it can be asked.
+        fate: how it has ended without being told to, to follow "the process of"; empty if it has not.
     """
 
     def __init__(self, begin: Callable[[], _Answers]) -> None:
@@ -60,21 +64,24 @@ class WaitingFork:
         os.close(answers[1])
         self._life = Lifecycle(pid, group=True)
         self._orders, self._answers, self.lives = OwnDescriptor(orders[1]), OwnDescriptor(answers[0]), True
+        self.fate = ""
 
     def ask(self, order: Answer, limit: float) -> Answer | None:
         """The answer to an order, which should come in so many seconds; None if the process is gone, or was late and is ended.
 
         An exception here, such as a Ctrl-C, ends it too.
         """
+        until = monotonic() + limit
         try:
             self._orders.write(json.dumps(order).encode() + _END)
-            received = self._received(monotonic() + limit)
+            received = self._received(until)
         except OSError:  # nobody reads that pipe, or the test has closed it
             received = b""
         except BaseException:
             self.end()
             raise
         if not received.endswith(_END):
+            self.fate = self.fate or self._ended(f"did not answer within {limit:g} s" if monotonic() >= until else "")
             self.end()
             return None
         answer: Answer = json.loads(received)
@@ -91,6 +98,15 @@ class WaitingFork:
             elif self._life.gone() or self._life.stopped:
                 break
         return received
+
+    def _ended(self, late: str) -> str:
+        """How it has ended, in words."""
+        if not late and not self._life.wait(_LOOK):
+            late = f"was stopped by {signal_name(self._life.stopped)}" if self._life.stopped else "closed its pipe"
+        if late:
+            return f"{late}, and was killed (process {self._life.pid})"
+        why = ", as the system does where memory runs out" if self._life.status == -signal.SIGKILL else ""
+        return f"{describe_exit(self._life.status)}{why} (process {self._life.pid})"
 
     def end(self) -> None:
         """End it, and all that it has started; a second call does nothing."""

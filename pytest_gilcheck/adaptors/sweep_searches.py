@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from itertools import count
 from typing import NamedTuple
@@ -28,18 +29,27 @@ _PERHAPS_SHORT = (SweepOutcome.CUT_SHORT, SweepOutcome.NOT_REPEATABLE)
 _Rank = tuple[bool, int, bool, bool, float]
 
 
-class _PutOff(NamedTuple):
-    """A search that is put off, with the process that is to make it."""
-
-    server: WaitingFork
-    course: Course
-
-
 class _Try(NamedTuple):
     """What a search says that was perhaps short, and the seconds that it had."""
 
     swept: Swept
     budget: float
+
+
+@dataclass(eq=False)
+class _PutOff:
+    """A search that is put off.
+
+    Attributes:
+        server: the process that is to make it.
+        instead: another one that can, if that has ended; None if there is none.
+        tried: what it has said, if it was made and is to be made again.
+    """
+
+    server: WaitingFork
+    course: Course
+    instead: Callable[[], WaitingFork | None]
+    tried: _Try | None = None
 
 
 class Searches:
@@ -52,54 +62,75 @@ class Searches:
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def add(self, server: WaitingFork, course: Course) -> None:
-        self._waiting.append(_PutOff(server, course))
+    def add(self, server: WaitingFork, course: Course, instead: Callable[[], WaitingFork | None]) -> None:
+        """A search is put off.
+
+        Args:
+            server: the process that is to make it.
+            instead: another one that can, if that has ended by then.
+        """
+        self._waiting.append(_PutOff(server, course, instead))
 
     def has(self, server: WaitingFork) -> bool:
         """Whether a process has any to make."""
         return any(each.server is server for each in self._waiting)
 
-    def made(self, by: Callable[[WaitingFork], bool], left: Callable[[], float]) -> Iterator[Swept]:
+    def untried(self, server: WaitingFork) -> bool:
+        """Whether a process has any that was not made yet."""
+        return any(each.server is server and each.tried is None for each in self._waiting)
+
+    def made(
+        self, by: Callable[[WaitingFork], bool], left: Callable[[], float], parts: float = 1.0, *, further: bool = True
+    ) -> Iterator[Swept]:
         """Make those of these processes, and say what becomes of each test. A Ctrl-C leaves the rest as they are.
 
         Args:
             by: whether it is the turn of a process.
             left: seconds.
+            parts: into so many, at least, what is left is divided: other searches come later.
+            further: whether one that has decided nothing is made again now, if there is time; otherwise it waits for that.
         """
-        tried: dict[int, _Try] = {}  # by course
         numbers = count()  # of two equal ranks, the earlier is first
-        queue = [(self._rank(each.course), next(numbers), each) for each in self._waiting if by(each.server)]
+        queue = [(self._rank(each), next(numbers), each) for each in self._waiting if by(each.server)]
         self._waiting = [each for each in self._waiting if not by(each.server)]
         heapify(queue)
         while queue:
             before, _, put_off = heappop(queue)
-            course = put_off.course
-            if (rank := self._rank(course)) > before:
+            course, before_it = put_off.course, put_off.tried
+            if (rank := self._rank(put_off)) > before:
                 heappush(queue, (rank, next(numbers), put_off))
                 continue
             seconds = left()
-            before_it = tried.get(id(course))
-            most, share = (MOST, _FIRST) if before_it is None else (_LONGER, 1.0)
-            budget = min(most, max(LEAST, share * seconds / self._count([course, *(each.course for _, _, each in queue)])))
+            most, of_it = (MOST, _FIRST) if before_it is None else (_LONGER, 1.0)
+            share = of_it * seconds / max(parts, self._count([course, *(each.course for _, _, each in queue)]))
+            budget = min(most, max(LEAST, share))
             if before_it is not None and (seconds <= 0 or budget < _WORTH * before_it.budget):
                 yield before_it.swept
                 continue
             swept = course.search(budget if seconds > 0 else 0.0)
+            if course.is_gone and (other := put_off.instead()) is not None:
+                put_off.server = other
+                course.move_to(other)
+                heappush(queue, (before, next(numbers), put_off))
+                continue
             if course.was_searched:
                 self._times.update(course.things)
             again = before_it is None or course.was_searched
             if swept.outcome in _PERHAPS_SHORT and again and budget < _LONGER and put_off.server.lives:
-                spent = budget if course.was_searched else 0.0
-                tried[id(course)] = _Try(swept, spent)  # there may be more time for it when all others are done
-                heappush(queue, (self._rank(course, tried=True, last=not spent), next(numbers), put_off))
+                put_off.tried = _Try(swept, budget if course.was_searched else 0.0)
+                if further:  # there may be more time for it when all others are done
+                    heappush(queue, (self._rank(put_off), next(numbers), put_off))
+                else:
+                    self._waiting.append(put_off)
                 continue
             yield swept
 
-    def _rank(self, course: Course, *, tried: bool = False, last: bool = False) -> _Rank:
+    def _rank(self, put_off: _PutOff) -> _Rank:
         """The least is searched first: a schedule that is known, then what was searched for least often, in the user's code."""
-        if last:
+        course, tried = put_off.course, put_off.tried
+        if tried is not None and not tried.budget:
             return True, _LAST, True, True, course.steps
-        times = min((self._times[thing] for thing in course.things), default=int(tried or course.was_searched))
+        times = min((self._times[thing] for thing in course.things), default=int(tried is not None or course.was_searched))
         users = any(of_user(use.file) for thing in course.things for use in thing)
         return not course.has_token, times, not course.things, not users, course.steps
 

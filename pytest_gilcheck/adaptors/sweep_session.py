@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from ..core.clocks import monotonic
-from ..core.fork_safety import NoFork, can_fork, declare_harmless
+from ..core.fork_safety import declare_harmless
 from ..core.interpreter import FREE_THREADED, build
 from ..settings import STRESS, Settings, option
 from ..sweep.contended import Met
@@ -36,7 +36,7 @@ from .sweep_summary import LATE, SweepSummary, goal_of, last_sweep
 LEFT_OUT = "gilcheck_sweep_leave_out"  # the ini setting
 _LEAST = 60.0  # seconds for a sweep
 _RECORD = 0.1  # seconds that a record may take, until it is known
-_SHARE = 0.1  # of what is left, for one search that cannot be put off
+_SHARE = 0.1  # of what is left, for one search that is made while tests are to come
 _KEPT = 0.3  # of the budget, for searches that are put off
 _STARTS = ((_thread, "start_new_thread"), (threading, "_start_new_thread"), (threading, "_start_joinable_thread"))
 _FAILS = "its plain run does not pass"
@@ -94,12 +94,10 @@ class Sweep:
             item.stash[_FOUND] = left_out
             return (yield)
         assert isinstance(item, pytest.Function)
-        try:
-            self._servers = self._servers or SweepServers(item.session.items, Met())
-            self._servers.before(item)
-            item.stash[_WAITS] = True
-        except NoFork as error:
-            item.stash[_FOUND] = Swept(test=item.nodeid, outcome=SweepOutcome.REFUSED, reason=str(error))
+        self._servers = self._servers or SweepServers(item.session.items, Met())
+        if why := self._servers.before(item):
+            item.stash[_FOUND] = self._not_swept(item, why)
+        item.stash[_WAITS] = not why
         begun, self._threads = monotonic(), 0
         try:
             with self._counting():
@@ -161,9 +159,10 @@ class Sweep:
         """Make the searches that were put off, and cannot wait any longer."""
         _without_timeout(item)
         kept = self._for_records(item) if following is not None else 0.0
+        parts = min(1 / _SHARE, 1 + self._to_come(item)) if following is not None else 1.0
         begun = monotonic()
         try:
-            for swept in servers.due(item, following, lambda: self._left() - kept - (monotonic() - begun)):
+            for swept in servers.due(item, following, lambda: self._left() - kept - (monotonic() - begun), parts):
                 self._tell(item, swept)
         finally:
             self._spent += monotonic() - begun
@@ -204,10 +203,16 @@ class Sweep:
         for pattern in self._patterns:
             if fnmatch(item.nodeid, pattern) or item.nodeid.startswith(f"{pattern}::"):
                 return Swept(test=item.nodeid, outcome=SweepOutcome.LEFT_OUT, reason=f"{LEFT_OUT} has {pattern!r}")
-        why = self._refused or _unsupported(item) or by_fixture(getattr(item, "fixturenames", ())) or can_fork()
+        why = self._refused or _unsupported(item) or by_fixture(getattr(item, "fixturenames", ()))
         spent = self._no_more
-        if why is None and not spent:
-            return None
+        return None if why is None and not spent else self._not_swept(item, why)
+
+    def _not_swept(self, item: pytest.Item, why: str | None) -> Swept:
+        """A test that no process is asked for.
+
+        Args:
+            why: it is refused; None if the budget was spent.
+        """
         if opt_out := self._opt_outs.of(item):
             return Swept(test=item.nodeid, outcome=SweepOutcome.LEFT_OUT, reason=opt_out, opt_out=opt_out)
         if why is None:

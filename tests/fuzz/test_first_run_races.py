@@ -164,14 +164,26 @@ BROKEN = {
     "a number": {"threads": [numbered, numbered], "invariant": two_have_numbers},
 }
 
+DECIDED = {  # what is done first, and what should have been
+    "a global": ("reads _client = None", "writes _client = <Client>"),
+    "published early": ("reads get().ready", "writes self.ready = False"),
+    "filled afterwards": ("reads _table['a']", "writes _table['a'] = 1"),
+    "a list that grows": ("calls bisect.bisect(_sorted, value)", "calls _sorted.insert(place, value)"),
+    "a number": ("calls len(_names)", "writes _names[len(_names)] = "),
+}
+
 
 @pytest.mark.parametrize("program", only({"a number"}, BROKEN))
 def test_a_race_for_what_is_made_once_is_found_with_one_preemption_and_replays(program):
     if program == "an object from before the check" and FREE_THREADED_BUILD:
         pytest.skip("an object that the waiting main thread has made ends only when that goes on, without a check as well")
-    program = BROKEN[program]
+    name, program = program, BROKEN[program]
     result = gilcheck.fuzz(**program, budget=60, seed=1)
     result.assert_violated()
+    if name in DECIDED:
+        first, second = DECIDED[name]
+        assert re.search(rf"decided by  T\d {re.escape(first)}.*\n +before T\d {re.escape(second)}", result.story), result.story
+        assert {file for file, _ in result.places} == {__file__}
     assert "only the first run of a process can fail so" in result.reason
     assert result.preemptions == 1
     assert result.replays == (3, 3)

@@ -11,7 +11,7 @@ from pytest_gilcheck.sweep.swept import SweepOutcome, Swept
 class Needs:
     """A course of which the search decides with so many seconds."""
 
-    has_token, was_searched, things, steps = False, False, (), 1.0
+    has_token, was_searched, is_gone, things, steps = False, False, False, (), 1.0
 
     def __init__(self, name, seconds, clock):
         self.name, self.seconds, self.clock, self.budgets = name, seconds, clock, []
@@ -29,7 +29,7 @@ def made(budget, **seconds):
     searches, server = Searches(), SimpleNamespace(lives=True)
     courses = {name: Needs(name, needed, clock) for name, needed in seconds.items()}
     for course in courses.values():
-        searches.add(server, course)
+        searches.add(server, course, lambda: None)
     found = [(each.test, each.outcome) for each in searches.made(lambda server: True, lambda: clock.left)]
     return found, courses
 
@@ -46,6 +46,20 @@ def test_it_is_given_up_where_no_time_is_left_that_is_worth_a_try(budget):
     found, courses = made(budget, dear=12.0, cheap=1.0)
     assert dict(found)["dear"] is SweepOutcome.NOT_REPEATABLE
     assert sum(courses["dear"].budgets) <= budget
+
+
+def test_while_other_searches_come_later_a_first_try_is_short_and_the_second_one_waits_until_the_end():
+    clock = SimpleNamespace(left=100.0)
+    searches, server = Searches(), SimpleNamespace(lives=True)
+    dear = Needs("dear", 12.0, clock)
+    searches.add(server, dear, lambda: None)
+    assert not list(searches.made(lambda server: True, lambda: clock.left, 50.0, further=False))
+    assert searches.has(server)
+    assert not searches.untried(server)
+    [found] = searches.made(lambda server: True, lambda: clock.left)
+    assert found.outcome is SweepOutcome.HOLDS
+    assert dear.budgets == [2.0, 20.0]
+    assert not len(searches)
 
 
 def test_what_no_time_decides_is_tried_twice_and_told_once():

@@ -183,7 +183,8 @@ def test_a_process_that_is_killed_costs_the_outcome_of_one_test(sweep):
     result, lines = sweep(KILLS)
     result.assert_outcomes(passed=4)
     assert counted(lines)["shares nothing that was seen"] == 3
-    assert any("the process of its sweep has ended" in line for line in lines)
+    killed = r"1 the process of its sweep was killed by SIGKILL, as the system does where memory runs out \(process \d+\)"
+    assert any(re.match(killed, line) for line in lines)
 
 
 MARKS = """
@@ -222,3 +223,25 @@ def test_number(number):
     result.assert_outcomes(passed=5)
     assert counted(lines)["shares nothing that was seen"] == 4
     assert any(re.search(r"test_dies", line) for line in lines)
+
+
+FOLDERS = """
+MAIN = os.getpid()
+
+def test_asks(request):
+    folder = request.getfixturevalue("tmp_path_factory").getbasetemp()
+    if os.getpid() == MAIN:
+        folder.joinpath("kept").write_text("x")
+
+def test_own(tmp_path):
+    assert tmp_path
+
+def test_kept(tmp_path_factory):
+    assert tmp_path_factory.getbasetemp().joinpath("kept").read_text() == "x"
+"""
+
+
+def test_the_folder_of_a_run_is_there_for_all_its_processes_and_none_of_them_empties_it(sweep):
+    result, lines = sweep(FOLDERS, "--basetemp=folders", "--gilcheck-sweep-budget=3")
+    result.assert_outcomes(passed=4)
+    assert counted(lines)["shares nothing that was seen"] >= 2

@@ -53,10 +53,12 @@ def test_threads():
     thread.start()
     thread.join()
 """
-BROKEN = """
+RAISES = """
 
 def test_raises():
     meet(clash)
+"""
+BROKEN = f"""{RAISES}
 
 def test_exits():
     meet(lambda: os._exit(9))
@@ -105,6 +107,26 @@ def test_what_breaks_and_what_ends_its_process_is_told_with_its_test_and_the_res
     assert tests["test_exits"]["outcome"] == "broken by real threads"
     assert "exited with status 9" in tests["test_exits"]["reason"]
     result.stdout.fnmatch_lines(["*met by 1 test: test_suite.py::test_exits", "*C-LEVEL: crashed: *by chance*", "*mode='stress')"])
+
+
+LEAVES = """
+import threading
+
+def test_before():
+    assert 2 + 2 == 4
+
+def test_leaves():
+    threading.Thread(target=threading.Event().wait, name="left-behind", daemon=True).start()
+"""
+
+
+@for_real
+def test_after_a_thread_was_left_running_a_process_from_before_it_runs_the_clients(sweep):
+    result, tests = sweep(LEAVES + SUITE + RAISES, 40)
+    assert result.ret == 1
+    assert tests["test_raises"]["outcome"] in ("broken by real threads", "broken by a schedule"), tests
+    assert tests["test_locked"]["outcome"] in ("nothing seen with real threads", "cut short")
+    assert "left-behind; a test with threads of its own" in tests["test_threads"]["reason"]
 
 
 @pytest.mark.skipif(FREE, reason="for builds with a GIL")

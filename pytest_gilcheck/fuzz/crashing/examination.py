@@ -18,6 +18,8 @@ from ...search.explorer import Explorer
 from ...search.forks import Forks, after_sequential_orders
 from ...search.ledger import Ledger
 from ...search.plan import FuzzPlan
+from ..explaining.explain import decided, places_of
+from ..explaining.pairs import Pair
 from ..explaining.recorder import RecordedStep
 from ..explaining.rows import columns_of, rows_of
 from ..result import FuzzResult, Kind
@@ -177,6 +179,10 @@ class Examination(Generic[Found]):
             return found, None
         return found, Kind.GIL_MASKED
 
+    def _deciding(self, found: Found) -> Sequence[Pair]:
+        """The pairs of accesses whose order decides that a run fails; empty if none is known."""
+        return ()
+
     def _described(self, found: Found, kind: Kind | None, replays: tuple[int, int]) -> FuzzResult:
         """The template with what is known of a run.
 
@@ -196,6 +202,8 @@ class Examination(Generic[Found]):
         rows = rows_of(list(found.steps), run)
         threads = len(self._program.threads)
         story = columns_of(rows, max([threads, *(step.thread + 1 for step in found.steps)])) if rows else []
+        pairs = self._deciding(found)
+        story += decided(found.steps, pairs) if pairs else []
         names, draw, checked = self._forks.learnt, self._draw, self._program.checksum
         return replace(
             self._template,
@@ -207,4 +215,5 @@ class Examination(Generic[Found]):
             replays=replays,
             story="\n".join([*story, *(f"  {line}" for line in found.trace.splitlines())]),
             rows=tuple(rows),
+            places=places_of(found.steps, pairs) if pairs else (),
         )

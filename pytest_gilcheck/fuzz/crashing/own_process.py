@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
+from ...core.clocks import monotonic
 from ...engine.outcome import Symptom
 from ...engine.running.policy import Planned, Policy, SequentialOrder
 from ...engine.running.record import ScheduleRun
 from ...engine.schedule import Schedule, checksum, preemptions
 from ...search.explorer import Explorer
-from ...search.ledger import limited
+from ...search.ledger import EXPLAINING, FIRST_TRIALS, limited
 from ...search.orders import orders_of
 from ...search.search import Search
 from ...search.strategy import observed
-from ..explaining.recorder import Recorder
+from ..explaining.deciding import deciding, watched
+from ..explaining.pairs import Pair
+from ..explaining.recorder import RecordedStep, Recorder
+from ..failing import LASTING
 from ..result import FuzzResult, NoClaim
 from .examination import Broken, Examination
+
+_LEAST = 1.0  # seconds to find out what decides, however little of the budget is left: a race is known by that
 
 
 class ApartExamination(Examination[Broken]):
@@ -63,6 +70,18 @@ class ApartExamination(Examination[Broken]):
             self._program.output.keep()
         return found
 
+    def _deciding(self, found: Broken) -> Sequence[Pair]:
+        if found.hung or not found.steps or not (found.schedule.preemptions or found.symptom in LASTING):
+            return ()
+        self._progress("what decides, in child processes")
+        until, trials = max(self._deadline.share(EXPLAINING), monotonic() + _LEAST), self._forks.made + FIRST_TRIALS
+
+        def passing(schedule: Schedule) -> list[RecordedStep] | None:
+            steps: list[RecordedStep] | None = self._forks.answer(partial(_steps_if_it_passes, schedule=schedule))
+            return steps
+
+        return deciding(found.schedule, found.steps, passing, lambda: self._forks.made >= trials and self._deadline.is_past(until))
+
     def _fails_with_a_gil(self, until: float) -> tuple[Schedule | None, bool]:
         plan = self._plan
 
@@ -72,6 +91,11 @@ class ApartExamination(Examination[Broken]):
             return None if outcome.failure is None else outcome.failure.schedule, outcome.too_few
 
         return self._forks.answer(job) or (None, True)
+
+
+def _steps_if_it_passes(explorer: Explorer, schedule: Schedule) -> list[RecordedStep] | None:
+    steps, _, failure = watched(explorer, schedule)
+    return steps if failure is None else None
 
 
 def recorded(explorer: Explorer, policy: Policy) -> tuple[ScheduleRun, Broken | None]:

@@ -18,6 +18,9 @@ from ...search.strategy import observed
 from .pairs import Pair, turned_round
 from .recorder import RecordedStep, Recorder
 
+# The steps of the run of a schedule, if it passes; None if it fails.
+Passing = Callable[[Schedule], Sequence[RecordedStep] | None]
+
 
 def watched(explorer: Explorer, schedule: Schedule) -> tuple[list[RecordedStep], ScheduleRun, Failure | None]:
     """The steps of the run of a schedule, the run, and how it fails."""
@@ -28,16 +31,16 @@ def watched(explorer: Explorer, schedule: Schedule) -> tuple[list[RecordedStep],
     return recorder.steps, run, failure
 
 
-def deciding(explorer: Explorer, failure: Failure, steps: Sequence[RecordedStep], over: Callable[[], bool]) -> tuple[Pair, ...]:
+def deciding(schedule: Schedule, steps: Sequence[RecordedStep], passing: Passing, over: Callable[[], bool]) -> tuple[Pair, ...]:
     """The pairs that a near schedule which passes has in the opposite order, and of which nothing tells one from the others; empty
     if none is known.
 
     If one passes that has no known pair in another order, something unknown decides: then only a read that is made stale is told.
     """
-    choices = failure.schedule.choices
+    choices = schedule.choices
     for position in reversed([index for index, choice in enumerate(choices) if not choice.forced]):
-        passing = _passing_neighbours(explorer, steps, choices, position, over)
-        known = [pairs for pairs in passing if any(_rank(steps, pair)[0] == 0 for pair in pairs) or (pairs and all(passing))]
+        near = _passing_neighbours(passing, steps, choices, position, over)
+        known = [pairs for pairs in near if any(_rank(steps, pair)[0] == 0 for pair in pairs) or (pairs and all(near))]
         if found := min((_told(steps, pairs) for pairs in known), key=lambda told: (_rank(steps, told[0]), len(told)), default=[]):
             return tuple(found)
     return ()
@@ -66,7 +69,7 @@ def _rank(steps: Sequence[RecordedStep], pair: Pair) -> tuple[int, int, bool]:
 
 
 def _passing_neighbours(
-    explorer: Explorer, steps: Sequence[RecordedStep], choices: tuple[Choice, ...], position: int, over: Callable[[], bool]
+    passing: Passing, steps: Sequence[RecordedStep], choices: tuple[Choice, ...], position: int, over: Callable[[], bool]
 ) -> list[list[Pair]]:
     """What has another order in each of the near schedules that do not fail: those in which one preemption comes earlier or later,
     nearest first, and the one without it.
@@ -80,7 +83,7 @@ def _passing_neighbours(
         for way, results in ran.items():
             if point + way * distance >= 1 and not over():
                 neighbour = Schedule((*before, Choice(point + way * distance, thread), *after))
-                results.append(_passing(explorer, steps, neighbour))
+                results.append(_turned(passing, steps, neighbour))
     lasting: list[tuple[int, list[Pair]]] = []
     passing_at_once: list[tuple[int, list[Pair]]] = []
     for results in ran.values():
@@ -88,12 +91,12 @@ def _passing_neighbours(
         for index, pairs in enumerate(results):
             if pairs is not None:
                 (lasting if index >= last else passing_at_once).append((index, pairs))
-    if not over() and (pairs := _passing(explorer, steps, Schedule((*before, *after)))) is not None:
+    if not over() and (pairs := _turned(passing, steps, Schedule((*before, *after)))) is not None:
         lasting.append((FARTHEST, pairs))
     return [pairs for _, pairs in sorted(lasting or passing_at_once, key=lambda each: each[0])]
 
 
-def _passing(explorer: Explorer, steps: Sequence[RecordedStep], schedule: Schedule) -> list[Pair] | None:
+def _turned(passing: Passing, steps: Sequence[RecordedStep], schedule: Schedule) -> list[Pair] | None:
     """What has another order in the run of a schedule; None if it fails."""
-    other, _, broken = watched(explorer, schedule)
-    return turned_round(steps, other) if broken is None else None
+    other = passing(schedule)
+    return None if other is None else turned_round(steps, other)

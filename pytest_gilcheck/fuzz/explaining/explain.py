@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ...engine.outcome import Failure
 from ...engine.running.record import BlockedThread
+from ...engine.schedule import Schedule
 from ...search.explorer import Explorer
 from .deciding import deciding, watched
 from .pairs import Pair
@@ -45,15 +46,25 @@ def explain(explorer: Explorer, failure: Failure, *, over: Callable[[], bool] = 
     rows = rows_of(steps, run)
     lines += columns_of(rows, max([len(explorer.program.threads), *(step.thread + 1 for step in steps)]))
     waits = run.stuck and not failure.schedule.preemptions  # the table says more: a pair tells who came first, and no more
-    if not waits and (pairs := deciding(explorer, failure, steps, over)):
-        lines += _decided(steps, pairs)
-        places = [(steps[index].file, steps[index].line) for index in (pairs[0].first, pairs[0].second)]
+
+    def passing(schedule: Schedule) -> Sequence[RecordedStep] | None:
+        near, _, broken = watched(explorer, schedule)
+        return near if broken is None else None
+
+    if not waits and (pairs := deciding(failure.schedule, steps, passing, over)):
+        lines += decided(steps, pairs)
+        places = places_of(steps, pairs)
     else:
-        places = [entry.spot for entry in run.blocked if run.stuck and entry.spot[0]]
-    return Explanation("\n".join(lines), tuple(rows), tuple(sorted(set(places)))), again
+        places = tuple(sorted({entry.spot for entry in run.blocked if run.stuck and entry.spot[0]}))
+    return Explanation("\n".join(lines), tuple(rows), places), again
 
 
-def _decided(steps: Sequence[RecordedStep], pairs: Sequence[Pair]) -> list[str]:
+def places_of(steps: Sequence[RecordedStep], pairs: Sequence[Pair]) -> tuple[tuple[str, int], ...]:
+    """The lines of the pair that is told first, each as (file, line)."""
+    return tuple(sorted({(steps[index].file, steps[index].line) for index in (pairs[0].first, pairs[0].second)}))
+
+
+def decided(steps: Sequence[RecordedStep], pairs: Sequence[Pair]) -> list[str]:
     """Which pair decides, in words; or that none does alone, and which ones differ."""
     if len(pairs) == 1:
         first, second = _in_words(steps, pairs[0])
