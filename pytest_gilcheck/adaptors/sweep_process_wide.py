@@ -23,13 +23,13 @@ from contextvars import ContextVar
 from functools import wraps
 from itertools import pairwise
 from pathlib import Path
-from types import CodeType, FunctionType, ModuleType
+from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 import pytest
 
 from ..core.classes import file_of_module, is_a, name_of_class, names_of, names_of_module
-from ..core.origin import module_of, of_user, ours
+from ..core.origin import module_of, of_user, ours, standard
 from ..core.source import code_position, frame_place, innermost
 from ..engine.running import controlling
 
@@ -212,7 +212,18 @@ def _end(what: str) -> None:
     if frame is not None and of_user(frame.f_code.co_filename):
         engine.refuse(f"it {what} at {frame_place(frame)}, {INSTEAD}")
     if frame is not None and frame.f_code.co_filename == CALLS_BODIES:
-        engine.refuse(f"a decorator of it {what}, {INSTEAD}")
+        engine.refuse(f"a decorator of it ({_decorator(frame)}) {what}, {INSTEAD}")
+
+
+def _decorator(calls_body: FrameType) -> str:
+    """The module of what runs around the test's body: a library's, if there is one, otherwise the standard library's."""
+    inner: list[str] = []
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame is not calls_body:
+        inner.insert(0, frame.f_code.co_filename)
+        frame = frame.f_back
+    files = [file for file in inner if not ours(file)]
+    return module_of(next((file for file in files if not standard(file)), files[0] if files else "?"))
 
 
 def _decides(file: str) -> bool:

@@ -17,6 +17,18 @@ _TEST_FILE = re.compile(r"^(test_.*|.*_tests?|conftest)\.py$")
 _TEST_FOLDERS = frozenset({"test", "tests"})
 
 
+def of_tests(file: str, root: str) -> bool:
+    """Whether a file of a suite with this root is of its tests, by its name."""
+    *folders, name = _named(file, root).split("/")
+    return bool(_TEST_FILE.match(name)) or not _TEST_FOLDERS.isdisjoint(folders)
+
+
+def _named(file: str, root: str) -> str:
+    if file.startswith(f"{root}{os.sep}") and of_user(file):
+        return file[len(root) + 1 :].replace(os.sep, "/")
+    return module_of(file)
+
+
 class Whose(StrEnum):
     """In whose code a cause is."""
 
@@ -75,14 +87,11 @@ class SweepCause:
         return self.whose in (Whose.PACKAGE, Whose.UNKNOWN)
 
     def _is_of_tests(self, file: str) -> bool:
-        *folders, name = self.named(file).split("/")
-        return bool(_TEST_FILE.match(name)) or not _TEST_FOLDERS.isdisjoint(folders)
+        return of_tests(file, self.root)
 
     def named(self, file: str) -> str:
         """A file from the root of the suite; the name of a module for a library's."""
-        if file.startswith(f"{self.root}{os.sep}") and of_user(file):
-            return file[len(self.root) + 1 :].replace(os.sep, "/")
-        return module_of(file)
+        return _named(file, self.root)
 
     def __str__(self) -> str:
         if not self.places:

@@ -215,7 +215,7 @@ def test_what_belongs_to_the_process_is_refused_by_fixture_and_by_what_the_body_
     result.assert_outcomes(skipped=len(REFUSED) + 1, passed=len(ALLOWED))
     lines = [f"SKIPPED*not explorable: *{words}*it cannot be two clients*" for _, _, words in REFUSED]
     result.stdout.fnmatch_lines_random(
-        [*lines, "SKIPPED*not explorable: a decorator of it patches json, which both clients share*"]
+        [*lines, "SKIPPED*not explorable: a decorator of it (unittest.mock) patches json, which both clients share*"]
     )
 
 

@@ -1,0 +1,117 @@
+"""What suites of public packages do, and a sweep has got wrong: names of modules that a helper sets, errors of our own, reasons."""
+
+import re
+import subprocess
+import sys
+
+from pytest_gilcheck.adaptors.sweep_child import fails_alone
+from pytest_gilcheck.engine.program import Program
+from pytest_gilcheck.sweep.footprint import footprint
+from pytest_gilcheck.sweep.swept import SweepOutcome, Swept
+
+from .test_accounting import account as account
+from .test_sweep import SHOP, counted
+from .test_sweep import sweep as sweep
+
+RECORD = """
+LEVEL = 1
+KINDS = {}
+
+class Kind:
+    default = 0
+
+def level():
+    return LEVEL
+"""
+SETS = """
+import record
+
+def put(level):
+    record.LEVEL = level
+
+def test_by_a_helper():
+    put(2)
+    assert record.level() == 2
+
+def test_by_an_import_of_its_own():
+    import record as own
+    before, own.LEVEL = own.LEVEL, 3
+    assert own.level() == 3
+    own.LEVEL = before
+
+def test_by_setattr():
+    setattr(record.Kind, "default", 4)
+    assert record.Kind.default == 4
+"""
+SETS_ITS_OWN = """
+import record
+
+def put(kind, level):
+    kind.default = level
+
+def test_a_class_of_its_own():
+    class Kind(record.Kind):
+        pass
+
+    put(Kind, 2)
+    assert Kind.default == 2
+
+def test_what_the_package_sets():
+    record.KINDS["a"] = record.level()
+    assert record.KINDS.pop("a") == 1
+"""
+
+
+def test_a_name_of_a_module_or_class_that_a_helper_of_the_tests_sets_is_refused_by_its_place(sweep, pytester):
+    pytester.makepyfile(record=RECORD)
+    result, lines = sweep(SHOP, SETS)
+    result.assert_outcomes(passed=3)
+    assert counted(lines) == {"refused": 3}  # two of them for the same name
+    for words in (
+        "it sets record.LEVEL at test_suite.py:4 (put), which both clients share: it cannot be two clients",
+        "it sets Kind.default at test_suite.py:17 (test_by_setattr), which",
+    ):
+        assert any(words in line for line in lines), words
+
+
+def test_a_name_of_its_own_that_a_helper_sets_and_a_table_of_the_package_are_not_refused(sweep, pytester):
+    pytester.makepyfile(record=RECORD)
+    _, lines = sweep(SHOP, SETS_ITS_OWN, "--gilcheck-sweep-budget=10")
+    assert counted(lines) == {"shares nothing that was seen": 1, "broken by a schedule": 1}
+
+
+def waits_for_a_process():
+    assert subprocess.call([sys.executable, "-c", "import time; time.sleep(0.5)"]) == 0
+
+
+def test_what_a_thread_touches_that_comes_back_from_a_wait_outside_of_control_is_known_as_its_own():
+    found = footprint(Program((waits_for_a_process,) * 2, name="clients"), 20.0)
+    assert found.ran
+    assert found.why
+
+
+def raised(function):
+    try:
+        function()
+    except Exception as error:
+        return error
+
+
+def test_an_error_of_this_package_is_not_told_of_the_test_and_one_of_the_test_is():
+    outcome, reason = fails_alone(raised(lambda: Swept.unpacked({"failed": {}, "outcome": ""})))
+    assert outcome is SweepOutcome.NOT_REPEATABLE  # which a function of the test has called
+    error = raised(lambda: Swept.unpacked({}))
+    own = error.with_traceback(error.__traceback__.tb_next.tb_next)
+    outcome, reason = fails_alone(own)
+    assert outcome is SweepOutcome.REFUSED
+    assert re.fullmatch(r"internal error of gilcheck: KeyError: 'failed' \(swept\.py:\d+\); please report it", reason)
+
+
+def test_tests_that_are_refused_at_different_places_are_one_reason_with_the_place_of_the_first(account, tmp_path):
+    words = "it changes the environment at {}/test_a.py:{} (put), which both clients share"
+    tests = [Swept(test=f"t{line}", outcome=SweepOutcome.REFUSED, reason=words.format(tmp_path, line)) for line in (3, 4)]
+    late = "a run of it has not ended after 5 s: T{} is at {}/shop.py:9 (sell)"
+    tests += [Swept(test=f"c{index}", outcome=SweepOutcome.CUT_SHORT, reason=late.format(index, tmp_path)) for index in (0, 1)]
+    lines = [line.strip() for line in account(tests).lines()]
+    assert "2 it changes the environment at test_a.py:3 (put), which both clients share (t3, ...)" in lines
+    assert "2 a run of it has not ended after 5 s: T0 is at shop.py:9 (sell) (c0, ...)" in lines
