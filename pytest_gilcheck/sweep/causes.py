@@ -68,14 +68,14 @@ class SweepCause:
 
     @property
     def whose(self) -> Whose:
-        users = [file for file, _ in self.places if of_user(file)]
-        if any(not self._is_of_tests(file) for file in users):
-            return Whose.PACKAGE
-        if not self.places or any(of_user(file) and not self._is_of_tests(file) for file in self.failed.through):
+        files = [file for file, _ in self.places]
+        if not files or any(map(self._is_of_package, self.failed.through)):
             return Whose.UNKNOWN
+        if any(map(self._is_of_package, files)):
+            return Whose.PACKAGE
         if self.harmless:
             return Whose.HARMLESS
-        return Whose.TESTS if users else Whose.DEPENDENCY
+        return Whose.TESTS if any(map(of_user, files)) else Whose.DEPENDENCY
 
     @property
     def harmless(self) -> str:
@@ -86,8 +86,8 @@ class SweepCause:
     def fails_the_run(self) -> bool:
         return self.whose in (Whose.PACKAGE, Whose.UNKNOWN)
 
-    def _is_of_tests(self, file: str) -> bool:
-        return of_tests(file, self.root)
+    def _is_of_package(self, file: str) -> bool:
+        return of_user(file) and not of_tests(file, self.root)
 
     def named(self, file: str) -> str:
         """A file from the root of the suite; the name of a module for a library's."""
@@ -96,7 +96,8 @@ class SweepCause:
     def __str__(self) -> str:
         if not self.places:
             return f"not known ({self.failed.symptom or 'it fails'})"
-        return " and ".join(f"{self.named(file)}:{line}" for file, line in self.places)
+        places = " and ".join(f"{self.named(file)}:{line}" for file, line in self.places)
+        return f"a thread was preempted first at {places}" if self.failed.through else places
 
     def lines(self) -> tuple[str, ...]:
         """Its places as ``"file: line of source"``: that stays the same where lines are inserted above."""

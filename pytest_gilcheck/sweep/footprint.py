@@ -24,7 +24,7 @@ from ..search.plan import FuzzPlan
 from .contended import Thing, things_of
 from .harmless import Harmless, is_in_code
 from .in_c import modules_in_c
-from .process_names import set_by_tests
+from .process_names import set_in_process
 
 _CLOCK = CLOCK_READING.name  # each client reads it for itself
 
@@ -46,7 +46,7 @@ class Footprint(NamedTuple):
         in_c: the modules of C code of which they call something.
         ran: whether its clients do what they should, one after the other, as far as that was seen.
         steps: of that run; 0 if it was not seen to its end.
-        sets: which name of a module or class, that other clients use, the tests' code changes; empty if none.
+        sets: which name of a module or class, that belongs to the process, a client changes and others use; empty if none.
     """
 
     why: str
@@ -157,7 +157,7 @@ def _recorded(explorer: Explorer, until: float, of_tests: OfTests) -> _Record:
     things, unplaced = things_of(trace, harmless)
     unknown = [what for point, what in trace.not_known.items() if not _is_harmless(trace, point, what)]
     what = _in_words(unknown[0]) if unknown else "what a thread does that it starts" if trace.lives.started else unplaced
-    sets = set_by_tests(trace, of_tests) if things else ""
+    sets = set_in_process(trace, of_tests) if things else ""
     return _Record(things=things, unknown=what, shares=trace.shares(), in_c=modules_in_c(trace), steps=run.points, sets=sets)
 
 

@@ -225,4 +225,15 @@ def test_where_a_test_was_preempted_makes_no_cause_its_own_if_the_package_ran_to
     (cause,) = causes_of([test], str(tmp_path))
     assert cause.whose is whose
     assert cause.fails_the_run == (whose is Whose.UNKNOWN)
+    assert str(cause) == "a thread was preempted first at test_shop.py:1" if through else "test_shop.py:1"
     assert Failed.unpacked(json.loads(json.dumps(asdict(test.failed)))) == test.failed
+
+
+def test_where_a_test_was_preempted_is_not_told_as_a_cause_in_the_package(tmp_path):
+    shop = str(tmp_path / "shop.py")
+    test = broken("t", [(shop, 1)])
+    (known,) = causes_of([test], str(tmp_path))
+    assert (known.whose, str(known)) == (Whose.PACKAGE, "shop.py:1")
+    (guessed,) = causes_of([replace(test, failed=replace(test.failed, through=(shop,)))], str(tmp_path))
+    assert (guessed.whose, str(guessed)) == (Whose.UNKNOWN, "a thread was preempted first at shop.py:1")
+    assert guessed.fails_the_run

@@ -14,14 +14,31 @@ from .test_sweep import SHOP, counted
 from .test_sweep import sweep as sweep
 
 RECORD = """
+import io, sys
+
 LEVEL = 1
 KINDS = {}
+WRITTEN = sys.stdout
 
 class Kind:
     default = 0
 
 def level():
     return LEVEL
+
+def written(function):
+    before, sys.stdout = sys.stdout, io.StringIO()
+    try:
+        function()
+        return sys.stdout.getvalue()
+    finally:
+        sys.stdout = before
+
+def raised(function):
+    global WRITTEN
+    WRITTEN = io.StringIO()
+    print(function(), file=WRITTEN)
+    return WRITTEN.getvalue()
 """
 SETS = """
 import record
@@ -42,6 +59,12 @@ def test_by_an_import_of_its_own():
 def test_by_setattr():
     setattr(record.Kind, "default", 4)
     assert record.Kind.default == 4
+"""
+REDIRECTS = """
+import record
+
+def test_it():
+    assert record.written(lambda: print("x")) == "x\\n"
 """
 SETS_ITS_OWN = """
 import record
@@ -78,6 +101,16 @@ def test_a_name_of_its_own_that_a_helper_sets_and_a_table_of_the_package_are_not
     pytester.makepyfile(record=RECORD)
     _, lines = sweep(SHOP, SETS_ITS_OWN, "--gilcheck-sweep-budget=10")
     assert counted(lines) == {"shares nothing that was seen": 1, "broken by a schedule": 1}
+
+
+def test_a_package_that_sets_a_name_of_the_standard_library_is_refused_and_one_that_sets_its_own_is_searched(sweep, pytester):
+    pytester.makepyfile(record=RECORD)
+    _, lines = sweep(SHOP, REDIRECTS)
+    assert counted(lines) == {"refused": 1}
+    assert any("it sets sys.stdout at record.py:14 (written), which both clients share" in line for line in lines)
+    result, lines = sweep(SHOP, REDIRECTS.replace("written(lambda: print", "raised(lambda: str"))
+    assert counted(lines) == {"broken by a schedule": 1}
+    assert result.ret == 1
 
 
 def waits_for_a_process():
