@@ -39,6 +39,7 @@ FIXTURES = {  # what each gives is of the process
     "caplog": "collects the log records of the process",
     "recwarn": "collects the warnings of the process",
     **dict.fromkeys(("pytester", "testdir"), "changes the working directory"),
+    "subtests": "reports to the pytest of the process",
 }  # fmt: skip
 CALLS_BODIES = str(Path(__file__).with_name("sweep_clients.py"))
 INSTEAD = "which both clients share: it cannot be two clients"

@@ -26,6 +26,11 @@ _TEST_TOOLS = (
 )  # fmt: skip
 
 
+def of_test_tool(module: str) -> bool:
+    """Whether a module is of a test tool, by its name: code that it makes from a text has no file."""
+    return module.partition(".")[0] in _TEST_TOOLS
+
+
 _of_the_runner: set[str] = set()
 
 

@@ -4,13 +4,16 @@ import re
 import subprocess
 import sys
 
+import pytest
+
 from pytest_gilcheck.adaptors.sweep_child import fails_alone
+from pytest_gilcheck.engine.bytecode.calls import makes_steps
 from pytest_gilcheck.engine.program import Program
 from pytest_gilcheck.sweep.footprint import footprint
 from pytest_gilcheck.sweep.swept import SweepOutcome, Swept
 
 from .test_accounting import account as account
-from .test_sweep import SHOP, counted
+from .test_sweep import SHOP, counted, unlocked
 from .test_sweep import sweep as sweep
 
 RECORD = """
@@ -148,3 +151,52 @@ def test_tests_that_are_refused_at_different_places_are_one_reason_with_the_plac
     lines = [line.strip() for line in account(tests).lines()]
     assert "2 it changes the environment at test_a.py:3 (put), which both clients share (t3, ...)" in lines
     assert "2 a run of it has not ended after 5 s: T0 is at shop.py:9 (sell) (c0, ...)" in lines
+
+
+SUBTESTS = """
+import unittest, pytest, shop
+
+class Test(unittest.TestCase):
+    def test_parts(self):
+        for number in range(2):
+            with self.subTest(number=number):
+                self.assertEqual(shop.sell(), 1)
+        with self.subTest("of its own"):
+            self.assertEqual([], [])
+"""
+
+
+def test_a_subtest_that_a_schedule_breaks_fails_and_those_that_none_breaks_pass(sweep):
+    _, lines = sweep(unlocked(SHOP), SUBTESTS)
+    assert counted(lines) == {"broken by a schedule": 1}
+    result, lines = sweep(SHOP, SUBTESTS, "--gilcheck-sweep-budget=5")
+    assert "broken by a schedule" not in counted(lines)
+    assert result.ret == 0
+
+
+BY_A_FIXTURE = """
+import pytest
+
+@pytest.fixture
+def parts(subtests):
+    return subtests
+
+def test_it(parts):
+    with parts.test("one"):
+        assert 1 + 1 == 2
+"""
+
+
+def test_subtests_of_a_fixture_are_refused_as_those_of_the_test_itself(sweep):
+    pytest.importorskip("_pytest.subtests")
+    _, lines = sweep(SHOP, BY_A_FIXTURE)
+    assert counted(lines) == {"refused": 1}
+    assert any("subtests report from one thread only" in line for line in lines)
+
+
+def test_code_that_a_test_tool_makes_from_a_text_makes_no_steps_and_that_of_others_does():
+    text = "def made(self): return self"
+    for module, steps in (("_pytest.nodeid", False), ("hypothesis.core", False), ("shop", True), ("pytester_of_shop", True)):
+        names = {"__name__": module}
+        exec(text, names)  # noqa: S102 # as `dataclasses` does
+        assert makes_steps(names["made"].__code__, names, lambda file: True) is steps
