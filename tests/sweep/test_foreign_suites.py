@@ -198,5 +198,5 @@ def test_code_that_a_test_tool_makes_from_a_text_makes_no_steps_and_that_of_othe
     text = "def made(self): return self"
     for module, steps in (("_pytest.nodeid", False), ("hypothesis.core", False), ("shop", True), ("pytester_of_shop", True)):
         names = {"__name__": module}
-        exec(text, names)  # noqa: S102 # as `dataclasses` does
+        exec(text, names)  # as `dataclasses` does
         assert makes_steps(names["made"].__code__, names, lambda file: True) is steps
