@@ -29,7 +29,9 @@ _WITH_REASONS = (
 )
 _MOST_TESTS = 3  # that are named for a cause
 _REASONS = 12  # that are listed
-_PLACE = re.compile(r"(T\d+ is )?at /.*?:\d+ \([^()]*\)")  # which the reasons of tests may differ by
+_VARIES = re.compile(
+    r"(T\d+ is )?at /.*?:\d+ \([^()]*\)|step [\d,]+ is '.*; so .* prove nothing"
+)  # from test to test, of one reason
 
 
 @dataclass(frozen=True)
@@ -158,7 +160,7 @@ class SweepAccount:
         reasons: dict[str, list[Swept]] = {}
         for test in self._tests:
             if test.outcome is outcome:
-                reasons.setdefault(_PLACE.sub("", test.reason), []).append(test)
+                reasons.setdefault(_VARIES.sub("", test.reason), []).append(test)
         listed = sorted(reasons.values(), key=lambda tests: -len(tests))
         for tests in listed[:_REASONS]:
             reason = tests[0].reason.replace(f"{self._root}{os.sep}", "")  # with the place of the test that is named

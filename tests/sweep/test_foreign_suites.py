@@ -148,9 +148,12 @@ def test_tests_that_are_refused_at_different_places_are_one_reason_with_the_plac
     tests = [Swept(test=f"t{line}", outcome=SweepOutcome.REFUSED, reason=words.format(tmp_path, line)) for line in (3, 4)]
     late = "a run of it has not ended after 5 s: T{} is at {}/shop.py:9 (sell)"
     tests += [Swept(test=f"c{index}", outcome=SweepOutcome.CUT_SHORT, reason=late.format(index, tmp_path)) for index in (0, 1)]
+    changing = "gave different steps: step {0} is 'T0 reads a' first, then 'T{0} ends'; so {0} runs prove nothing; seed it"
+    tests += [Swept(test=f"n{step}", outcome=SweepOutcome.NOT_REPEATABLE, reason=changing.format(step)) for step in (1, 2)]
     lines = [line.strip() for line in account(tests).lines()]
     assert "2 it changes the environment at test_a.py:3 (put), which both clients share (t3, ...)" in lines
     assert "2 a run of it has not ended after 5 s: T0 is at shop.py:9 (sell) (c0, ...)" in lines
+    assert f"2 {changing.format(1)} (n1, ...)" in lines
 
 
 SUBTESTS = """
