@@ -54,9 +54,13 @@ _CALLS: tuple[tuple[Any, tuple[str, ...], str], ...] = (
     (warnings, ("simplefilter", "filterwarnings", "resetwarnings"), "changes the filters of warnings"),
     (warnings.catch_warnings, ("__enter__",), "changes the filters of warnings"),
     (contextlib._RedirectStream, ("__enter__",), "redirects a stream of sys"),
+    (importlib, ("reload",), "reloads a module"),
+    (sys, ("setswitchinterval", "set_int_max_str_digits"), "changes a limit of the interpreter"),
 )
 _IF_LOADED = (
     ("time", "", ("tzset",), "changes the time zone"),
+    ("random", "", ("seed", "setstate"), "sets the state of the random numbers"),
+    ("socket", "", ("setdefaulttimeout",), "changes the default timeout of sockets"),
     ("unittest._log", "_AssertLogsContext", ("__enter__",), "changes the handlers of a logger"),
 )
 _MOCK = "unittest.mock"

@@ -5,8 +5,9 @@ import pytest
 from ..slow import only
 
 HEAD = """
-import contextvars, decimal, json, os, signal, sys, threading, unittest, warnings
+import contextvars, decimal, importlib, json, os, random, signal, socket, sys, threading, unittest, warnings
 from os import chdir
+from random import seed
 from unittest import mock
 import pytest
 
@@ -195,6 +196,11 @@ REFUSED = [
     ("", "signal.signal(signal.SIGTERM, signal.SIG_IGN)", "changes the handling of signals at *test_refused.py:"),
     ("", "warnings.catch_warnings().__enter__()", "changes the filters of warnings at *test_refused.py:"),
     ("", "pytest.deprecated_call(warnings.warn, 'x', DeprecationWarning)", "changes the filters of warnings at *test_refused.py:"),
+    ("", "importlib.reload(json)", "reloads a module at *test_refused.py:"),
+    ("", "sys.setswitchinterval(sys.getswitchinterval())", "changes a limit of the interpreter at *test_refused.py:"),
+    ("", "random.seed(1)", "sets the state of the random numbers at *test_refused.py:"),
+    ("", "seed(1)", "sets the state of the random numbers at *test_refused.py:"),
+    ("", "socket.setdefaulttimeout(None)", "changes the default timeout of sockets at *test_refused.py:"),
     ("", "sys.argv = []", "sets sys.argv at *test_refused.py:"),
     ("", "Box.full = True", "sets Box.full at *test_refused.py:"),
 ]  # fmt: skip
@@ -202,6 +208,7 @@ ALLOWED = [
     ("", "box = Box(); box.full = True"),
     ("", "box = Box(); mock.patch.object(box, 'full', True).start(); assert box.full"),
     ("monkeypatch", "rows = {}; monkeypatch.setitem(rows, 'a', 1); assert rows"),
+    ("", "random.Random(1).seed(2); random.random(); sys.getrecursionlimit()"),
     ("", "threading.Lock().acquire(); os.environ.get('A'); sys.argv[:1]"),
 ]
 
