@@ -60,9 +60,27 @@ _CALLS: tuple[tuple[Any, tuple[str, ...], str], ...] = (
 _IF_LOADED = (
     ("time", "", ("tzset",), "changes the time zone"),
     ("random", "", ("seed", "setstate"), "sets the state of the random numbers"),
-    ("socket", "", ("setdefaulttimeout",), "changes the default timeout of sockets"),
     ("unittest._log", "_AssertLogsContext", ("__enter__",), "changes the handlers of a logger"),
 )
+_TABLE = "changes a table of the process"
+_TABLES = {  # functions of the standard library that change what it keeps for the process, in one step, which no record sees
+    "asyncio": ("set_event_loop_policy",),
+    "codecs": ("register", "unregister", "register_error"),
+    "copyreg": ("pickle", "add_extension", "remove_extension"),
+    "csv": ("register_dialect", "unregister_dialect", "field_size_limit"),
+    "doctest": ("register_optionflag", "set_unittest_reportflags"),
+    "email.charset": ("add_charset", "add_alias", "add_codec"),
+    "fileinput": ("input", "close"),
+    "gettext": ("textdomain", "bindtextdomain", "install"),
+    "logging": ("addLevelName", "setLogRecordFactory", "setLoggerClass", "disable", "captureWarnings", "basicConfig"),
+    "logging.config": ("dictConfig", "fileConfig"),
+    "mimetypes": ("init", "add_type"),
+    "multiprocessing": ("set_start_method",),
+    "socket": ("setdefaulttimeout",),
+    "threading": ("settrace", "setprofile"),
+    "urllib.request": ("install_opener", "urlcleanup"),
+    "webbrowser": ("register",),
+}
 _MOCK = "unittest.mock"
 _PATCHERS = ("setattr", "delattr", "setitem", "delitem")  # of monkeypatch
 _SHARED = (type, ModuleType, FunctionType, type(os.environ))
@@ -189,13 +207,16 @@ def refused(clients: int) -> Iterator[None]:
 
 def loaded() -> frozenset[str]:
     """Of the modules of which calls are refused, those that are loaded: what is loaded later is not refused."""
-    return frozenset({*(module for module, *_ in _IF_LOADED), _MOCK} & sys.modules.keys())
+    return frozenset({*(module for module, *_ in _IF_LOADED), *_TABLES, _MOCK} & sys.modules.keys())
 
 
 def _loaded() -> Iterator[tuple[Any, tuple[str, ...], str]]:
     for module, owner, names, what in _IF_LOADED:
         if module in sys.modules:
             yield getattr(sys.modules[module], owner) if owner else sys.modules[module], names, what
+    for module, functions in _TABLES.items():
+        for name in functions if module in sys.modules else ():
+            yield sys.modules[module], (name,), f"{_TABLE} by {module}.{name}()"
 
 
 def _names_of_users() -> list[dict[str, Any]]:
@@ -249,7 +270,8 @@ def refuse(why: str | None) -> None:
 def _refusing(function: Any, what: str) -> Any:
     @wraps(function)
     def called(*given: Any, **named: Any) -> Any:
-        _end(what)
+        if not (what.startswith(_TABLE) and standard(sys._getframe(1).f_code.co_filename)):  # which makes a table at its first use
+            _end(what)
         return function(*given, **named)
 
     return called

@@ -5,7 +5,8 @@ import pytest
 from ..slow import only
 
 HEAD = """
-import contextvars, decimal, importlib, json, os, random, signal, socket, sys, threading, unittest, warnings
+import codecs, contextvars, decimal, importlib, json, logging, mimetypes, os, random
+import signal, socket, sys, threading, unittest, warnings
 from os import chdir
 from random import seed
 from unittest import mock
@@ -200,7 +201,10 @@ REFUSED = [
     ("", "sys.setswitchinterval(sys.getswitchinterval())", "changes a limit of the interpreter at *test_refused.py:"),
     ("", "random.seed(1)", "sets the state of the random numbers at *test_refused.py:"),
     ("", "seed(1)", "sets the state of the random numbers at *test_refused.py:"),
-    ("", "socket.setdefaulttimeout(None)", "changes the default timeout of sockets at *test_refused.py:"),
+    ("", "socket.setdefaulttimeout(None)", "changes a table of the process by socket.setdefaulttimeout() at *test_refused.py:"),
+    ("", "mimetypes.add_type('a/a', '.zz')", "changes a table of the process by mimetypes.add_type() at *test_refused.py:"),
+    ("", "codecs.register_error('zz', print)", "changes a table of the process by codecs.register_error() at *test_refused.py:"),
+    ("", "logging.addLevelName(33, 'A')", "changes a table of the process by logging.addLevelName() at *test_refused.py:"),
     ("", "sys.argv = []", "sets sys.argv at *test_refused.py:"),
     ("", "Box.full = True", "sets Box.full at *test_refused.py:"),
 ]  # fmt: skip
@@ -209,6 +213,7 @@ ALLOWED = [
     ("", "box = Box(); mock.patch.object(box, 'full', True).start(); assert box.full"),
     ("monkeypatch", "rows = {}; monkeypatch.setitem(rows, 'a', 1); assert rows"),
     ("", "random.Random(1).seed(2); random.random(); sys.getrecursionlimit()"),
+    ("", "assert mimetypes.guess_type('a.py')[0]; logging.getLogger('a').info('b'); 'a'.encode('ascii')"),
     ("", "threading.Lock().acquire(); os.environ.get('A'); sys.argv[:1]"),
 ]
 
