@@ -71,6 +71,11 @@ NOTHING = {
     "have C call code with what is behind a star": lambda: {}.update(*[((number, number) for number in range(2))]),
     "call code by a partial with a star": lambda: functools.partial(added, [])(*[1]),
     "log": lambda: LOG.warning("x"),
+    "log over several lines": lambda: LOG.warning(
+        "%s of %s",
+        "x",
+        "y",
+    ),
     "read lines of source": lambda: linecache.getline(__file__, 1),
 }
 SOMETHING = {
@@ -83,6 +88,9 @@ SOMETHING = {
     "have C call code and go on with a table, with a star": lambda: TABLE.update(*[((number, number) for number in range(2))]),
     "call code by a partial with a star and a table": lambda: functools.partial(added, ROWS)(*[1]),
     "change a logger": lambda: LOG.setLevel(30),
+    "change a logger over several lines": lambda: LOG.setLevel(
+        30  # a comment that says LOG.warning(x)
+    ),
 }
 ROWS = []
 LOG = logging.getLogger(f"{__name__}.log")
