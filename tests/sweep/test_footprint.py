@@ -6,6 +6,7 @@ import itertools
 import json
 import linecache
 import logging
+import operator
 import os
 import re
 import sys
@@ -76,6 +77,7 @@ NOTHING = {
         "x",
         "y",
     ),
+    "call a method of their own by a methodcaller": lambda: (UPPER("a"), ADDS([])),
     "read lines of source": lambda: linecache.getline(__file__, 1),
 }
 SOMETHING = {
@@ -87,12 +89,16 @@ SOMETHING = {
     "have C call code and go on with a table": lambda: TABLE.update((number, number) for number in range(2)),
     "have C call code and go on with a table, with a star": lambda: TABLE.update(*[((number, number) for number in range(2))]),
     "call code by a partial with a star and a table": lambda: functools.partial(added, ROWS)(*[1]),
+    "call a method of a list by a methodcaller": lambda: ADDS(ROWS),
+    "give a method a list by a methodcaller": lambda: ADDS_ROWS(ROWS_OF_ROWS),
     "change a logger": lambda: LOG.setLevel(30),
     "change a logger over several lines": lambda: LOG.setLevel(
         30  # a comment that says LOG.warning(x)
     ),
 }
 ROWS = []
+ROWS_OF_ROWS = []
+UPPER, ADDS, ADDS_ROWS = operator.methodcaller("upper"), operator.methodcaller("append", 1), operator.methodcaller("append", ROWS)
 LOG = logging.getLogger(f"{__name__}.log")
 
 
