@@ -18,8 +18,9 @@ _TEST_FOLDERS = frozenset({"test", "tests"})
 
 
 def of_tests(file: str, root: str) -> bool:
-    """Whether a file of a suite with this root is of its tests, by its name."""
-    *folders, name = _named(file, root).split("/")
+    """Whether a file of a suite with this root is of its tests, by its name; outside of the root, only the last folder counts."""
+    *folders, name = (named := _named(file, root)).split("/")
+    folders = folders[-1:] if os.path.isabs(named) else folders
     return bool(_TEST_FILE.match(name)) or not _TEST_FOLDERS.isdisjoint(folders)
 
 
