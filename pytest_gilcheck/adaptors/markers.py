@@ -70,7 +70,7 @@ def unsupported(item: pytest.Item, marker: str) -> str | None:
     if is_test_case(item) and not _runs_clients(item, marker):
         call = marker.removeprefix("gil_")
         return f"{marker} marks a unittest.TestCase method, which unittest runs itself; use a plain class, or call gilcheck.{call}"
-    if "subtests" in item._fixtureinfo.argnames:
+    if "subtests" in item.fixturenames:
         return f"{marker} cannot be used with subtests, which report from one thread only"
     function = _coroutine_function(item) or item.obj
     if inspect.isasyncgenfunction(function) or inspect.isgeneratorfunction(function):

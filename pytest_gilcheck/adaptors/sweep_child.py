@@ -6,8 +6,10 @@ The test is not set up there, or what was set up is discarded: its clients set u
 from __future__ import annotations
 
 import json
+import traceback
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -15,6 +17,7 @@ from _pytest.tmpdir import tmppath_result_key
 
 from ..core.child import ChildSide, Ending, fork
 from ..core.clocks import monotonic
+from ..core.origin import of_user, ours
 from ..core.streams import flush
 from ..core.system import exit_at_once, getpid
 from ..core.verdict import Verdict
@@ -25,6 +28,7 @@ from ..fuzz.isolated import isolated
 from ..fuzz.result import FuzzResult, NoClaim
 from ..search.plan import FuzzPlan
 from ..sweep.canary import broken, unseen
+from ..sweep.causes import of_tests
 from ..sweep.contended import Thing, packed_things
 from ..sweep.footprint import Records
 from ..sweep.swept import Failed, SweepOutcome
@@ -32,6 +36,7 @@ from . import explanations
 from .fuzz_marker import FunctionScopedFixtures
 from .sweep_clients import Clients
 from .sweep_own import program_of
+from .sweep_process_wide import INSTEAD
 
 MARGIN = 60.0  # seconds that a search may take beyond its budget, to minimise and explain
 _SEED = 1
@@ -107,12 +112,15 @@ def recorded(item: pytest.Function, records: Records, clients: int) -> RecordOfT
     begun = monotonic()
     try:
         with explanations.given_back():
-            found = records.footprint(clients_program(item, clients)[0])
+            root = str(item.config.rootpath)
+            found = records.footprint(clients_program(item, clients)[0], lambda file: of_user(file) and of_tests(file, root))
     except NotExplorable as error:
         late = monotonic() - begun >= records.limit  # then no other process is asked, which would take as long
         return RecordOfTest(SweepOutcome.CUT_SHORT if late else SweepOutcome.REFUSED, str(error))
     except BaseException as error:  # whatever the test's code raises, SystemExit too
         return RecordOfTest(*fails_alone(error))
+    if found.sets:
+        return RecordOfTest(SweepOutcome.REFUSED, f"{found.sets}, {INSTEAD}")
     if found.why:
         return RecordOfTest(None, found.why, found.things, found.ran, found.steps)
     return RecordOfTest(SweepOutcome.NOTHING, ", ".join(found.in_c))
@@ -141,6 +149,12 @@ def replayed(item: pytest.Function, clients: int, budget: float, token: str) -> 
 
 
 def fails_alone(error: BaseException) -> tuple[SweepOutcome, str]:
+    """What an error says that came before any concurrency. One of this package is none of the test."""
+    frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    if error.__cause__ is None and frames and all(ours(file) for file, _ in frames):
+        file, line = frames[-1]
+        where = f"{Path(file).name}:{line}"
+        return SweepOutcome.REFUSED, f"internal error of gilcheck: {describe_error(error)} ({where}); please report it"
     return SweepOutcome.NOT_REPEATABLE, f"a client fails without any concurrency: {describe_error(error)}"
 
 

@@ -14,6 +14,7 @@ import copy
 import dataclasses
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pytest
@@ -83,6 +84,8 @@ class Client:
             mine.callspec = dataclasses.replace(given, params={**given.params, **parameters})
         mine._fixtureinfo = dataclasses.replace(item._fixtureinfo, name2fixturedefs=_OwnDefinitions(item, alone))
         mine._initrequest()
+        if isinstance(item, TestCaseFunction):
+            mine.addSubTest = partial(_add_subtest, mine)
         self.item: pytest.Function = mine
         self._context = context.copy()
 
@@ -135,6 +138,12 @@ def _finish(finalizers: list[Callable[[], object]], errors: list[BaseException])
             raise
         except BaseException as error:
             errors.append(error)
+
+
+def _add_subtest(item: Any, case: Any, subtest: Any, error: Any) -> None:
+    """A ``subTest`` has ended. pytest would report one that fails, and the test would pass; a schedule has to fail by it."""
+    if isinstance(error, tuple):  # otherwise it has passed, or was skipped, which is there already
+        item._addexcinfo(error)
 
 
 def _run_test_case(item: Any) -> None:

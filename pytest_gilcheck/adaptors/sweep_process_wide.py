@@ -23,13 +23,13 @@ from contextvars import ContextVar
 from functools import wraps
 from itertools import pairwise
 from pathlib import Path
-from types import CodeType, FunctionType, ModuleType
+from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 import pytest
 
 from ..core.classes import file_of_module, is_a, name_of_class, names_of, names_of_module
-from ..core.origin import module_of, of_user, ours
+from ..core.origin import module_of, of_user, ours, standard
 from ..core.source import code_position, frame_place, innermost
 from ..engine.running import controlling
 
@@ -39,6 +39,7 @@ FIXTURES = {  # what each gives is of the process
     "caplog": "collects the log records of the process",
     "recwarn": "collects the warnings of the process",
     **dict.fromkeys(("pytester", "testdir"), "changes the working directory"),
+    "subtests": "reports to the pytest of the process",
 }  # fmt: skip
 CALLS_BODIES = str(Path(__file__).with_name("sweep_clients.py"))
 INSTEAD = "which both clients share: it cannot be two clients"
@@ -53,11 +54,33 @@ _CALLS: tuple[tuple[Any, tuple[str, ...], str], ...] = (
     (warnings, ("simplefilter", "filterwarnings", "resetwarnings"), "changes the filters of warnings"),
     (warnings.catch_warnings, ("__enter__",), "changes the filters of warnings"),
     (contextlib._RedirectStream, ("__enter__",), "redirects a stream of sys"),
+    (importlib, ("reload",), "reloads a module"),
+    (sys, ("setswitchinterval", "set_int_max_str_digits"), "changes a limit of the interpreter"),
 )
 _IF_LOADED = (
     ("time", "", ("tzset",), "changes the time zone"),
+    ("random", "", ("seed", "setstate"), "sets the state of the random numbers"),
     ("unittest._log", "_AssertLogsContext", ("__enter__",), "changes the handlers of a logger"),
 )
+_TABLE = "changes a table of the process"
+_TABLES = {  # functions of the standard library that change what it keeps for the process, in one step, which no record sees
+    "asyncio": ("set_event_loop_policy",),
+    "codecs": ("register", "unregister", "register_error"),
+    "copyreg": ("pickle", "add_extension", "remove_extension"),
+    "csv": ("register_dialect", "unregister_dialect", "field_size_limit"),
+    "doctest": ("register_optionflag", "set_unittest_reportflags"),
+    "email.charset": ("add_charset", "add_alias", "add_codec"),
+    "fileinput": ("input", "close"),
+    "gettext": ("textdomain", "bindtextdomain", "install"),
+    "logging": ("addLevelName", "setLogRecordFactory", "setLoggerClass", "disable", "captureWarnings", "basicConfig"),
+    "logging.config": ("dictConfig", "fileConfig"),
+    "mimetypes": ("init", "add_type"),
+    "multiprocessing": ("set_start_method",),
+    "socket": ("setdefaulttimeout",),
+    "threading": ("settrace", "setprofile"),
+    "urllib.request": ("install_opener", "urlcleanup"),
+    "webbrowser": ("register",),
+}
 _MOCK = "unittest.mock"
 _PATCHERS = ("setattr", "delattr", "setitem", "delitem")  # of monkeypatch
 _SHARED = (type, ModuleType, FunctionType, type(os.environ))
@@ -184,13 +207,16 @@ def refused(clients: int) -> Iterator[None]:
 
 def loaded() -> frozenset[str]:
     """Of the modules of which calls are refused, those that are loaded: what is loaded later is not refused."""
-    return frozenset({*(module for module, *_ in _IF_LOADED), _MOCK} & sys.modules.keys())
+    return frozenset({*(module for module, *_ in _IF_LOADED), *_TABLES, _MOCK} & sys.modules.keys())
 
 
 def _loaded() -> Iterator[tuple[Any, tuple[str, ...], str]]:
     for module, owner, names, what in _IF_LOADED:
         if module in sys.modules:
             yield getattr(sys.modules[module], owner) if owner else sys.modules[module], names, what
+    for module, functions in _TABLES.items():
+        for name in functions if module in sys.modules else ():
+            yield sys.modules[module], (name,), f"{_TABLE} by {module}.{name}()"
 
 
 def _names_of_users() -> list[dict[str, Any]]:
@@ -212,7 +238,18 @@ def _end(what: str) -> None:
     if frame is not None and of_user(frame.f_code.co_filename):
         engine.refuse(f"it {what} at {frame_place(frame)}, {INSTEAD}")
     if frame is not None and frame.f_code.co_filename == CALLS_BODIES:
-        engine.refuse(f"a decorator of it {what}, {INSTEAD}")
+        engine.refuse(f"a decorator of it ({_decorator(frame)}) {what}, {INSTEAD}")
+
+
+def _decorator(calls_body: FrameType) -> str:
+    """The module of what runs around the test's body: a library's, if there is one, otherwise the standard library's."""
+    inner: list[str] = []
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame is not calls_body:
+        inner.insert(0, frame.f_code.co_filename)
+        frame = frame.f_back
+    files = [file for file in inner if not ours(file)]
+    return module_of(next((file for file in files if not standard(file)), files[0] if files else "?"))
 
 
 def _decides(file: str) -> bool:
@@ -233,7 +270,8 @@ def refuse(why: str | None) -> None:
 def _refusing(function: Any, what: str) -> Any:
     @wraps(function)
     def called(*given: Any, **named: Any) -> Any:
-        _end(what)
+        if not (what.startswith(_TABLE) and standard(sys._getframe(1).f_code.co_filename)):  # which makes a table at its first use
+            _end(what)
         return function(*given, **named)
 
     return called

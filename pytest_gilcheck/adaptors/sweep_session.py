@@ -260,6 +260,6 @@ def _unsupported(item: pytest.Item) -> str | None:
         return "hypothesis draws its values"
     if inspect.isgeneratorfunction(function):
         return "it is a generator function"
-    if "subtests" in item._fixtureinfo.argnames:
+    if "subtests" in item.fixturenames:
         return "subtests report from one thread only"
     return None

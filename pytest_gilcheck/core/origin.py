@@ -3,16 +3,32 @@
 from __future__ import annotations
 
 import os
+import site
+import sys
 import sysconfig
 from collections.abc import Iterable
 from pathlib import Path
 
 _OURS = str(Path(__file__).parents[1])
 _LIBRARY = tuple(str(Path(sysconfig.get_path(name))) for name in ("stdlib", "platstdlib"))
-_INSTALLED = tuple(str(Path(sysconfig.get_path(name))) for name in ("purelib", "platlib"))
+_FOLDERS = ("site-packages", "dist-packages")
+
+
+def _installed() -> tuple[str, ...]:
+    """The folders of installed packages: of this environment, of the system and of the user, and others on the path so called."""
+    found = [sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), *site.getsitepackages(), site.getusersitepackages()]
+    return tuple(dict.fromkeys(str(Path(each)) for each in (*found, *sys.path) if Path(each).name in _FOLDERS or each in found[:2]))
+
+
+_INSTALLED = _installed()
 _TEST_TOOLS = (
     "_pytest", "pytest", "pluggy", "hypothesis", "xdist", "execnet", "_hypothesis_pytestplugin.py", "freezegun", "time_machine",
 )  # fmt: skip
+
+
+def of_test_tool(module: str) -> bool:
+    """Whether a module is of a test tool, by its name: code that it makes from a text has no file."""
+    return module.partition(".")[0] in _TEST_TOOLS
 
 
 _of_the_runner: set[str] = set()

@@ -117,6 +117,14 @@ def position_text(file: str, position: Position) -> str:
     return _line(file, line).encode()[column:end_column].decode(errors="replace")
 
 
+def first_line_text(file: str, position: Position) -> str:
+    """The source text of a range, up to the end of its first line; empty where there is no source, or the range is unknown."""
+    line, end_line, column, _ = position
+    if line == end_line or line is None or column is None:
+        return position_text(file, position)
+    return _line(file, line).encode()[column:].decode(errors="replace")
+
+
 def file_text(file: str) -> str:
     """The whole source of a file; empty where there is none."""
     return "".join(_lines(file))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -27,6 +29,9 @@ _WITH_REASONS = (
 )
 _MOST_TESTS = 3  # that are named for a cause
 _REASONS = 12  # that are listed
+_VARIES = re.compile(
+    r"(T\d+ is )?at /.*?:\d+ \([^()]*\)|step [\d,]+ is '.*; so .* prove nothing"
+)  # from test to test, of one reason
 
 
 @dataclass(frozen=True)
@@ -155,9 +160,10 @@ class SweepAccount:
         reasons: dict[str, list[Swept]] = {}
         for test in self._tests:
             if test.outcome is outcome:
-                reasons.setdefault(test.reason.partition(" at /")[0], []).append(test)
-        listed = sorted(reasons.items(), key=lambda each: -len(each[1]))
-        for reason, tests in listed[:_REASONS]:
+                reasons.setdefault(_VARIES.sub("", test.reason), []).append(test)
+        listed = sorted(reasons.values(), key=lambda tests: -len(tests))
+        for tests in listed[:_REASONS]:
+            reason = tests[0].reason.replace(f"{self._root}{os.sep}", "")  # with the place of the test that is named
             yield f"{len(tests):>9} {reason} ({tests[0].test}{', ...' * (len(tests) > 1)})"
         if len(listed) > _REASONS:
             yield f"{'':>9} and {len(listed) - _REASONS} other reasons"

@@ -17,6 +17,19 @@ _TEST_FILE = re.compile(r"^(test_.*|.*_tests?|conftest)\.py$")
 _TEST_FOLDERS = frozenset({"test", "tests"})
 
 
+def of_tests(file: str, root: str) -> bool:
+    """Whether a file of a suite with this root is of its tests, by its name; outside of the root, only the last folder counts."""
+    *folders, name = (named := _named(file, root)).split("/")
+    folders = folders[-1:] if os.path.isabs(named) else folders
+    return bool(_TEST_FILE.match(name)) or not _TEST_FOLDERS.isdisjoint(folders)
+
+
+def _named(file: str, root: str) -> str:
+    if file.startswith(f"{root}{os.sep}") and of_user(file):
+        return file[len(root) + 1 :].replace(os.sep, "/")
+    return module_of(file)
+
+
 class Whose(StrEnum):
     """In whose code a cause is."""
 
@@ -56,14 +69,14 @@ class SweepCause:
 
     @property
     def whose(self) -> Whose:
-        users = [file for file, _ in self.places if of_user(file)]
-        if any(not self._is_of_tests(file) for file in users):
-            return Whose.PACKAGE
-        if not self.places or any(of_user(file) and not self._is_of_tests(file) for file in self.failed.through):
+        files = [file for file, _ in self.places]
+        if not files or any(map(self._is_of_package, self.failed.through)):
             return Whose.UNKNOWN
+        if any(map(self._is_of_package, files)):
+            return Whose.PACKAGE
         if self.harmless:
             return Whose.HARMLESS
-        return Whose.TESTS if users else Whose.DEPENDENCY
+        return Whose.TESTS if any(map(of_user, files)) else Whose.DEPENDENCY
 
     @property
     def harmless(self) -> str:
@@ -74,20 +87,18 @@ class SweepCause:
     def fails_the_run(self) -> bool:
         return self.whose in (Whose.PACKAGE, Whose.UNKNOWN)
 
-    def _is_of_tests(self, file: str) -> bool:
-        *folders, name = self.named(file).split("/")
-        return bool(_TEST_FILE.match(name)) or not _TEST_FOLDERS.isdisjoint(folders)
+    def _is_of_package(self, file: str) -> bool:
+        return of_user(file) and not of_tests(file, self.root)
 
     def named(self, file: str) -> str:
         """A file from the root of the suite; the name of a module for a library's."""
-        if file.startswith(f"{self.root}{os.sep}") and of_user(file):
-            return file[len(self.root) + 1 :].replace(os.sep, "/")
-        return module_of(file)
+        return _named(file, self.root)
 
     def __str__(self) -> str:
         if not self.places:
             return f"not known ({self.failed.symptom or 'it fails'})"
-        return " and ".join(f"{self.named(file)}:{line}" for file, line in self.places)
+        places = " and ".join(f"{self.named(file)}:{line}" for file, line in self.places)
+        return f"a thread was preempted first at {places}" if self.failed.through else places
 
     def lines(self) -> tuple[str, ...]:
         """Its places as ``"file: line of source"``: that stays the same where lines are inserted above."""

@@ -7,7 +7,7 @@ it. The collector's list is frozen: a fork that walks over it would copy all mem
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from types import CodeType
 from typing import Any, NamedTuple
@@ -24,11 +24,17 @@ from ..search.plan import FuzzPlan
 from .contended import Thing, things_of
 from .harmless import Harmless, is_in_code
 from .in_c import modules_in_c
+from .process_names import set_in_process
 
 _CLOCK = CLOCK_READING.name  # each client reads it for itself
 
 
+OfTests = Callable[[str], bool]
 SHARED = "its threads touch the same, and one changes it"
+
+
+def _nothing(file: str) -> bool:
+    return False
 
 
 class Footprint(NamedTuple):
@@ -40,6 +46,7 @@ class Footprint(NamedTuple):
         in_c: the modules of C code of which they call something.
         ran: whether its clients do what they should, one after the other, as far as that was seen.
         steps: of that run; 0 if it was not seen to its end.
+        sets: which name of a module or class, that belongs to the process, a client changes and others use; empty if none.
     """
 
     why: str
@@ -47,6 +54,7 @@ class Footprint(NamedTuple):
     in_c: Sequence[str] = ()
     ran: bool = True
     steps: int = 0
+    sets: str = ""
 
 
 class Records:
@@ -69,8 +77,11 @@ class Records:
         self._session.learn(parts)
         gc.freeze()
 
-    def footprint(self, program: Program) -> Footprint:
+    def footprint(self, program: Program, of_tests: OfTests = _nothing) -> Footprint:
         """In a fork: what the threads of this program share.
+
+        Args:
+            of_tests: whether a file is of the tests.
 
         Raises:
             NotExplorable: no schedule can control the program.
@@ -83,7 +94,7 @@ class Records:
         if not FREE_THREADED_BUILD:  # where both walk over all memory
             gc.collect(1)  # the garbage of earlier programs
             gc.freeze()
-        return _footprint(explorer, monotonic() + self.limit)
+        return _footprint(explorer, monotonic() + self.limit, of_tests)
 
     def give_back(self) -> None:
         """In a fork in which nothing was recorded: remove what was installed."""
@@ -91,13 +102,13 @@ class Records:
         gc.unfreeze()
 
 
-def footprint(program: Program, limit: float) -> Footprint:
+def footprint(program: Program, limit: float, of_tests: OfTests = _nothing) -> Footprint:
     """What the threads of this program share, by records of at most so many seconds in this process; see `Records.footprint`."""
     with explorer_for(program, FuzzPlan(budget=limit), lambda label: None) as explorer:
-        return _footprint(explorer, monotonic() + limit)
+        return _footprint(explorer, monotonic() + limit, of_tests)
 
 
-def _footprint(explorer: Explorer, until: float) -> Footprint:
+def _footprint(explorer: Explorer, until: float, of_tests: OfTests) -> Footprint:
     """What the threads of a program share.
 
     The first record is of its first run in this process, which makes what only a first run makes, such as a cache. What a step may
@@ -105,11 +116,11 @@ def _footprint(explorer: Explorer, until: float) -> Footprint:
     in every order. Otherwise the first record must not show anything that both touch, changed or not, and of a later run, which
     makes nothing anew, all must be known. When a step touches it need not be known.
     """
-    record = _recorded(explorer, until)
+    record = _recorded(explorer, until, of_tests)
     if record.unknown and not (record.failed or record.things or record.shares):
         explorer.events.forget()
         explorer.in_order()
-        record = _recorded(explorer, until)
+        record = _recorded(explorer, until, of_tests)
     found = _told(record)
     return Footprint(str(explorer.uncontrolled[0])) if not found.why and explorer.uncontrolled else found
 
@@ -122,6 +133,7 @@ class _Record(NamedTuple):
     shares: bool = False  # it shows an object that both touch, whether it changes or not
     in_c: Sequence[str] = ()
     steps: int = 0
+    sets: str = ""
 
 
 def _told(record: _Record) -> Footprint:
@@ -129,10 +141,10 @@ def _told(record: _Record) -> Footprint:
         return Footprint(record.failed, in_c=record.in_c, ran=record.ran)
     if not record.things:
         return Footprint(f"it is not known what {record.unknown} touches", steps=record.steps)
-    return Footprint(SHARED, () if record.unknown else record.things, steps=record.steps)
+    return Footprint(SHARED, () if record.unknown else record.things, steps=record.steps, sets=record.sets)
 
 
-def _recorded(explorer: Explorer, until: float) -> _Record:
+def _recorded(explorer: Explorer, until: float, of_tests: OfTests) -> _Record:
     trace, harmless = Trace(explorer.engine, focusing=True, until=until), Harmless()
     trace.lasting = False
     explorer.prepared = harmless.look
@@ -145,7 +157,8 @@ def _recorded(explorer: Explorer, until: float) -> _Record:
     things, unplaced = things_of(trace, harmless)
     unknown = [what for point, what in trace.not_known.items() if not _is_harmless(trace, point, what)]
     what = _in_words(unknown[0]) if unknown else "what a thread does that it starts" if trace.lives.started else unplaced
-    return _Record(things=things, unknown=what, shares=trace.shares(), in_c=modules_in_c(trace), steps=run.points)
+    sets = set_in_process(trace, of_tests) if things else ""
+    return _Record(things=things, unknown=what, shares=trace.shares(), in_c=modules_in_c(trace), steps=run.points, sets=sets)
 
 
 def _is_harmless(trace: Trace, point: int, unknown: str | tuple[CodeType, int]) -> bool:

@@ -16,7 +16,7 @@ from typing import Any
 
 from ..core.classes import is_a, name_of_class
 from ..core.origin import module_of, of_user, standard
-from ..core.source import code_position, position_text
+from ..core.source import code_position, first_line_text
 from ..engine.bytecode.code_facts import instruction_at
 from .swept import Place
 
@@ -95,7 +95,7 @@ class Harmless:
 
 def _logs(code: CodeType, offset: int) -> bool:
     """Whether an instruction is a call that logs a message, which changes no logger but for what it keeps of its levels."""
-    return bool(_LOGGING.search(position_text(code.co_filename, code_position(code, offset))))
+    return bool(_LOGGING.search(first_line_text(code.co_filename, code_position(code, offset))))
 
 
 def _loggers() -> list[Any]:

@@ -18,7 +18,7 @@ from tests.undecided import undecided
 from .programs import Counter, counted, plan
 
 pytestmark = pytest.mark.skipif(not HAS_PROC, reason="without /proc, nobody sees that a thread sleeps")
-LOOKS = watchdog._POLLS_ASLEEP + 1  # that find the owner in one sleep, before a last one decides
+LOOKS = watchdog._POLLS["S"] + 1  # that find the owner in one sleep, before a last one decides
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def at_looks(monkeypatch, *, before=lambda number, again: None, after=lambda num
         nonlocal last, number
         before(number, lambda: real(task))
         answer = real(task)
-        number = number + 1 if last == (task, answer) else int(answer >= 0)
+        number = number + 1 if last == (task, answer) else int(answer != watchdog._AWAKE)
         last = task, answer
         after(number)
         return answer
@@ -55,6 +55,27 @@ def until(condition):
     end = monotonic() + 20
     while not condition() and monotonic() < end:
         time.sleep(0.001)
+
+
+@pytest.mark.parametrize(("state", "blocked"), [("S", True), ("D", False)])
+def test_a_thread_that_waits_for_a_device_for_a_while_is_not_blocked_outside_of_control(monkeypatch, pipe, state, blocked):
+    """A disk is slow where others use it too; what another thread has to end, such as a read of a pipe, is no such wait."""
+    real, over = watchdog.read, threading.Event()
+    monkeypatch.setattr(watchdog, "read", lambda path: real(path).replace("State:\tS", f"State:\t{state}"))
+
+    def serve():
+        while not over.wait(0.1):
+            os.write(pipe[1], b"1")
+
+    server = threading.Thread(target=serve)
+    server.start()
+    try:
+        runs = runs_of(lambda counter: os.read(pipe[0], 1), lambda counter: None)
+    finally:
+        over.set()
+        server.join()
+    assert any(run.uncontrolled for run, _ in runs) == blocked
+    assert not any(failure for _, failure in runs)
 
 
 def test_a_thread_that_has_passed_its_turn_on_before_it_is_taken_for_blocked_is_left_alone(monkeypatch, pipe):
@@ -97,7 +118,7 @@ def test_a_thread_that_has_woken_before_it_is_taken_for_blocked_keeps_its_turn(m
         if number == LOOKS and not ended:
             asleep = look()
             os.write(pipe[1], b"1")
-            until(lambda: look() not in (asleep, -1))
+            until(lambda: look() not in (asleep, watchdog._AWAKE))
             ended = True
 
     def after(number):

@@ -88,6 +88,15 @@ def test_a_cause_is_in_the_package_in_a_dependency_or_in_the_tests(tmp_path, fil
     assert cause.fails_the_run == (whose in (Whose.PACKAGE, Whose.UNKNOWN))
 
 
+@pytest.mark.parametrize(
+    ("file", "whose"),
+    [("test/shop/till.py", Whose.PACKAGE), ("shop/tests/helpers.py", Whose.TESTS), ("test/shop/test_till.py", Whose.TESTS)],
+)
+def test_a_file_outside_of_the_root_is_of_the_tests_by_its_own_folder_alone(tmp_path, file, whose):
+    (cause,) = causes_of([broken("t", [(str(tmp_path / file), 1)])], str(tmp_path / "suite"))
+    assert cause.whose is whose
+
+
 def test_a_new_cause_fails_the_run_and_a_known_one_passes_with_its_reason(account, shop):
     tests = [broken("test_shop.py::test_sell", shop)]
     new = account(tests)

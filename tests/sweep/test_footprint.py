@@ -6,6 +6,7 @@ import itertools
 import json
 import linecache
 import logging
+import operator
 import os
 import re
 import sys
@@ -71,6 +72,12 @@ NOTHING = {
     "have C call code with what is behind a star": lambda: {}.update(*[((number, number) for number in range(2))]),
     "call code by a partial with a star": lambda: functools.partial(added, [])(*[1]),
     "log": lambda: LOG.warning("x"),
+    "log over several lines": lambda: LOG.warning(
+        "%s of %s",
+        "x",
+        "y",
+    ),
+    "call a method of their own by a methodcaller": lambda: (UPPER("a"), ADDS([])),
     "read lines of source": lambda: linecache.getline(__file__, 1),
 }
 SOMETHING = {
@@ -82,9 +89,16 @@ SOMETHING = {
     "have C call code and go on with a table": lambda: TABLE.update((number, number) for number in range(2)),
     "have C call code and go on with a table, with a star": lambda: TABLE.update(*[((number, number) for number in range(2))]),
     "call code by a partial with a star and a table": lambda: functools.partial(added, ROWS)(*[1]),
+    "call a method of a list by a methodcaller": lambda: ADDS(ROWS),
+    "give a method a list by a methodcaller": lambda: ADDS_ROWS(ROWS_OF_ROWS),
     "change a logger": lambda: LOG.setLevel(30),
+    "change a logger over several lines": lambda: LOG.setLevel(
+        30  # a comment that says LOG.warning(x)
+    ),
 }
 ROWS = []
+ROWS_OF_ROWS = []
+UPPER, ADDS, ADDS_ROWS = operator.methodcaller("upper"), operator.methodcaller("append", 1), operator.methodcaller("append", ROWS)
 LOG = logging.getLogger(f"{__name__}.log")
 
 
@@ -225,4 +239,15 @@ def test_where_a_test_was_preempted_makes_no_cause_its_own_if_the_package_ran_to
     (cause,) = causes_of([test], str(tmp_path))
     assert cause.whose is whose
     assert cause.fails_the_run == (whose is Whose.UNKNOWN)
+    assert str(cause) == "a thread was preempted first at test_shop.py:1" if through else "test_shop.py:1"
     assert Failed.unpacked(json.loads(json.dumps(asdict(test.failed)))) == test.failed
+
+
+def test_where_a_test_was_preempted_is_not_told_as_a_cause_in_the_package(tmp_path):
+    shop = str(tmp_path / "shop.py")
+    test = broken("t", [(shop, 1)])
+    (known,) = causes_of([test], str(tmp_path))
+    assert (known.whose, str(known)) == (Whose.PACKAGE, "shop.py:1")
+    (guessed,) = causes_of([replace(test, failed=replace(test.failed, through=(shop,)))], str(tmp_path))
+    assert (guessed.whose, str(guessed)) == (Whose.UNKNOWN, "a thread was preempted first at shop.py:1")
+    assert guessed.fails_the_run

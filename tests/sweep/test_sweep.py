@@ -97,6 +97,8 @@ INI = """
 markers = thread_unsafe
 gilcheck_sweep_leave_out = test_suite.py::test_in_the_*
 """
+# Where only a first run can fail, no second one says which pair of lines decides.
+OF_SHOP = r"cause (in your package: |of which no place is known: a thread was preempted first at )shop\.py:"
 PLAIN = {"passed": 13, "failed": 1, "skipped": 1}
 
 
@@ -152,7 +154,8 @@ def test_a_race_of_the_package_is_found_once_by_its_cause_and_fails_the_run(swee
     result.assert_outcomes(passed=14, skipped=1)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     causes = [line for line in lines if line.startswith("cause")]
-    assert all(line.startswith("cause in your package: ") and "shop.py:" in line for line in causes)
+    assert all(re.match(OF_SHOP, line) for line in causes)
+    assert any(line.startswith("cause in your package: shop.py:") for line in causes)
     met = [line for line in lines if line.startswith("met by")]
     assert len(met) <= 4
     assert any(re.match("met by [2-9] tests", line) for line in met)
@@ -262,7 +265,7 @@ def test_lazy():
 @pytest.mark.slow
 def test_the_race_of_what_only_the_first_run_makes_is_found(sweep):
     _, lines = sweep(unlocked(SHOP), LAZY, "--gilcheck-sweep-budget=1000")
-    assert any(line.startswith("cause in your package: ") and "shop.py:" in line for line in lines)
+    assert any(re.match(OF_SHOP, line) for line in lines)
     _, lines = sweep(SHOP, LAZY, "--gilcheck-sweep-budget=1000")
     assert not any(line.startswith("cause") for line in lines)
 

@@ -5,8 +5,10 @@ import pytest
 from ..slow import only
 
 HEAD = """
-import contextvars, decimal, json, os, signal, sys, threading, unittest, warnings
+import codecs, contextvars, decimal, importlib, json, logging, mimetypes, os, random
+import signal, socket, sys, threading, unittest, warnings
 from os import chdir
+from random import seed
 from unittest import mock
 import pytest
 
@@ -195,6 +197,14 @@ REFUSED = [
     ("", "signal.signal(signal.SIGTERM, signal.SIG_IGN)", "changes the handling of signals at *test_refused.py:"),
     ("", "warnings.catch_warnings().__enter__()", "changes the filters of warnings at *test_refused.py:"),
     ("", "pytest.deprecated_call(warnings.warn, 'x', DeprecationWarning)", "changes the filters of warnings at *test_refused.py:"),
+    ("", "importlib.reload(json)", "reloads a module at *test_refused.py:"),
+    ("", "sys.setswitchinterval(sys.getswitchinterval())", "changes a limit of the interpreter at *test_refused.py:"),
+    ("", "random.seed(1)", "sets the state of the random numbers at *test_refused.py:"),
+    ("", "seed(1)", "sets the state of the random numbers at *test_refused.py:"),
+    ("", "socket.setdefaulttimeout(None)", "changes a table of the process by socket.setdefaulttimeout() at *test_refused.py:"),
+    ("", "mimetypes.add_type('a/a', '.zz')", "changes a table of the process by mimetypes.add_type() at *test_refused.py:"),
+    ("", "codecs.register_error('zz', print)", "changes a table of the process by codecs.register_error() at *test_refused.py:"),
+    ("", "logging.addLevelName(33, 'A')", "changes a table of the process by logging.addLevelName() at *test_refused.py:"),
     ("", "sys.argv = []", "sets sys.argv at *test_refused.py:"),
     ("", "Box.full = True", "sets Box.full at *test_refused.py:"),
 ]  # fmt: skip
@@ -202,6 +212,8 @@ ALLOWED = [
     ("", "box = Box(); box.full = True"),
     ("", "box = Box(); mock.patch.object(box, 'full', True).start(); assert box.full"),
     ("monkeypatch", "rows = {}; monkeypatch.setitem(rows, 'a', 1); assert rows"),
+    ("", "random.Random(1).seed(2); random.random(); sys.getrecursionlimit()"),
+    ("", "assert mimetypes.guess_type('a.py')[0]; logging.getLogger('a').info('b'); 'a'.encode('ascii')"),
     ("", "threading.Lock().acquire(); os.environ.get('A'); sys.argv[:1]"),
 ]
 
@@ -215,7 +227,7 @@ def test_what_belongs_to_the_process_is_refused_by_fixture_and_by_what_the_body_
     result.assert_outcomes(skipped=len(REFUSED) + 1, passed=len(ALLOWED))
     lines = [f"SKIPPED*not explorable: *{words}*it cannot be two clients*" for _, _, words in REFUSED]
     result.stdout.fnmatch_lines_random(
-        [*lines, "SKIPPED*not explorable: a decorator of it patches json, which both clients share*"]
+        [*lines, "SKIPPED*not explorable: a decorator of it (unittest.mock) patches json, which both clients share*"]
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from functools import partial
-from operator import attrgetter, itemgetter
+from operator import attrgetter, itemgetter, methodcaller
 from types import (
     BuiltinFunctionType,
     ClassMethodDescriptorType,
@@ -60,6 +60,8 @@ def _of_call(callee: Any, arguments: list[Any], under_test: UnderTest) -> Touche
         return _of_c(callee, arguments, under_test)
     if kind is itemgetter or kind is attrgetter:
         return reached(arguments, guess=kind is attrgetter)
+    if kind is methodcaller:  # which stays as it was made; the method may be any
+        return reached([*arguments, *callee.__reduce__()], changes=True, guess=True)
     call = in_class(kind, "__call__")
     if type(call) is FunctionType:
         return _of_function(call, [callee, *arguments], under_test)

@@ -25,7 +25,7 @@ from types import (
 from typing import Any
 
 from ...core.classes import derived_from, in_class
-from ...core.origin import ours
+from ...core.origin import of_test_tool, ours
 from ...core.own_builtins import PutBack
 from .library import makes_steps_always
 
@@ -99,7 +99,9 @@ def makes_steps(code: CodeType, namespace: dict[str, Any], under_test: UnderTest
         return True
     module = str(namespace.get("__name__", ""))
     top = module.partition(".")[0]
-    return top != _PACKAGE and (top not in sys.stdlib_module_names or top == "__main__") and not module.startswith("namedtuple_")
+    if top == _PACKAGE or of_test_tool(module) or module.startswith("namedtuple_"):
+        return False
+    return top not in sys.stdlib_module_names or top == "__main__"
 
 
 def function_makes_steps(function: FunctionType, under_test: UnderTest) -> bool:

@@ -75,6 +75,8 @@ class Turns(RunState):
             self.returned.append(task)
         task.semaphore.wait()
         self._has_turn(task)
+        if self.recorder is not None and self.exploring:
+            self.recorder.goes_on(task)
         return task
 
     def withheld(self, owner: Task, decide: Callable[[int], None]) -> None:

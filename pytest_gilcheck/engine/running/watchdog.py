@@ -42,7 +42,11 @@ _start, _join = threading.Thread.start, threading.Thread.join
 _ENGINE = {str(Path(__file__).with_name(f"{room}.py")) for room in ("turns", "controlled", "callbacks")}
 _POLL = 0.005  # seconds between two polls of a run that has not ended
 _MOST_REPORTED = MOST_POINTS * 9 // 10  # points of a run that may go on without reports
-_POLLS_ASLEEP = 3  # consecutive polls at which a thread sleeps, before it counts as blocked outside of control
+_POLLS = {  # by the state of a thread that sleeps: consecutive polls, before it counts as blocked outside of control
+    "S": 3,
+    "D": 200,  # it waits for a device, such as a disk that is busy, or for a process that begins: for no other thread
+}
+_AWAKE = (-1, "")
 _poll: Any = getattr(select, "poll", None)  # not `select.select`, which refuses descriptors from 1,024 on
 
 
@@ -106,12 +110,13 @@ class Watchdog:
                 started, cpu = monotonic(), process_time()
             owner, point = turns.owner, turns.point
             still = waiting is before and (point, owner) == last[:2]  # else it has moved, and need not be looked at: most polls
-            now = (point, owner, switches := _sleeps(owner) if still else -1)
+            switches, state = _sleeps(owner) if still else _AWAKE
+            now = (point, owner, switches)
             asleep = switches >= 0 and owner is turns.awake and not turns.idle
             polls = polls + 1 if now == last and asleep else 0
             moved = (monotonic(), process_time()) if now[:2] != last[:2] else moved
             last = now
-            if polls >= _POLLS_ASLEEP and owner is not turns.main and owner.state is not BLOCKED_OUTSIDE:
+            if asleep and polls >= _POLLS[state] and owner is not turns.main and owner.state is not BLOCKED_OUTSIDE:
                 polls = 0
                 self._take_turn_from(owner, switches)
             if turns.idle and turns.returned:
@@ -162,7 +167,7 @@ class Watchdog:
         def decide(ident: int) -> None:
             frame = sys._current_frames().get(ident)
             goes_on = self._waiting is not None and not turns.record.stuck
-            same_sleep = turns.owner is owner and owner.state is READY and _sleeps(owner) == switches
+            same_sleep = turns.owner is owner and owner.state is READY and _sleeps(owner)[0] == switches
             others = turns.returned or turns.deadlines.any() or _another_is_ready((*turns.tasks, turns.main), owner)
             if not goes_on or not same_sleep or not others or _in_the_engine(frame):
                 return
@@ -216,11 +221,12 @@ def _in_the_engine(frame: FrameType | None) -> bool:
     return False
 
 
-def _sleeps(task: Task) -> int:
-    """The number of times that this thread has gone to sleep, if it sleeps now; -1 if it does not, or if that is unknown."""
+def _sleeps(task: Task) -> tuple[int, str]:
+    """The number of times that this thread has gone to sleep, if it sleeps now, and how; `_AWAKE` if not, or if that is unknown."""
     try:
         text = read(f"/proc/self/task/{task.native}/status")
         facts = dict(line.split(":\t", 1) for line in text.splitlines() if ":\t" in line)
-        return int(facts["voluntary_ctxt_switches"]) if facts["State"][0] in "SD" else -1
+        state = facts["State"][0]
+        return (int(facts["voluntary_ctxt_switches"]), state) if state in _POLLS else _AWAKE
     except (OSError, KeyError, ValueError):
-        return -1
+        return _AWAKE
