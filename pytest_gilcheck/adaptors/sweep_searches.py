@@ -101,7 +101,8 @@ class Searches:
                 heappush(queue, (rank, next(numbers), put_off))
                 continue
             seconds = left()
-            most, of_it = (MOST, _FIRST) if before_it is None else (_LONGER, 1.0)
+            most = MOST if before_it is None else _LONGER
+            of_it = _FIRST if before_it is None and further else 1.0
             share = of_it * seconds / max(parts, self._count([course, *(each.course for _, _, each in queue)]))
             budget = min(most, max(LEAST, share))
             if before_it is not None and (seconds <= 0 or budget < _WORTH * before_it.budget):
