@@ -25,6 +25,7 @@ _PATIENCE = 4 * MARGIN  # seconds beyond the budget until the process is taken f
 
 UNSURE = (SweepOutcome.NOT_REPEATABLE, SweepOutcome.REFUSED)  # as what earlier tests have left may be missing
 _PUT_OFF = "its schedules were to be searched after the records of other tests, and the run ended before"
+_PUT_OFF_RECORD = "its record takes long and was to come after those of other tests, and the run ended before"
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ class Order:
         opt_out: what keeps the test from running in threads: it is recorded then, and no schedule is searched.
         token: of the schedule that broke the test last time; empty without one.
         real: whether its clients run with real threads, in place of a search.
+        dear: seconds that its record probably takes, if it is to come after those of other tests; 0 if it comes at once.
     """
 
     threads: int
@@ -46,6 +48,7 @@ class Order:
     opt_out: str = ""
     token: str = ""
     real: bool = False
+    dear: float = 0.0
 
 
 class CanaryMissed(Exception):
@@ -74,6 +77,7 @@ class Course:
         has_token: whether a schedule is known that broke it.
         was_searched: whether its schedules were searched.
         is_gone: whether the process that was asked has ended.
+        dear: seconds that its record probably takes, if that was put off; 0 once it was made.
     """
 
     def __init__(self, server: WaitingFork, number: int, test: str, order: Order, met: Met) -> None:
@@ -81,7 +85,7 @@ class Course:
         self.proved = self.shares = self.can_wait = self.was_searched = self.is_gone = False
         self._lost: Swept | None = None
         self.things: Sequence[Thing] = ()
-        self.steps, self.has_token = inf, bool(order.token)
+        self.steps, self.has_token, self.dear = inf, bool(order.token), order.dear
         self._found = partial(Swept, test=test, threads=order.threads > 0)
 
     def record(self) -> Swept | None:
@@ -90,6 +94,7 @@ class Course:
         Raises:
             CanaryMissed: the order was to look for what is planted, and it was not found.
         """
+        self.dear = 0.0
         try:
             if self._order.canary:
                 if missed := self._ask("canary", real=self._order.real)["missed"]:
@@ -100,8 +105,12 @@ class Course:
             return self._gone()
 
     def put_off(self) -> Swept:
-        """What is said of the test until its schedules are searched."""
-        return self._found(outcome=SweepOutcome.CUT_SHORT, reason=_PUT_OFF, put_off=True)
+        """What is said of the test until it is recorded, or its schedules are searched."""
+        return self._found(outcome=SweepOutcome.CUT_SHORT, reason=_PUT_OFF_RECORD if self.dear else _PUT_OFF, put_off=True)
+
+    def spent(self) -> Swept:
+        """What is said of a test for which there is no time any more."""
+        return self._found(outcome=SweepOutcome.CUT_SHORT, reason=f"{option('sweep_budget')} was spent before")
 
     def search(self, budget: float) -> Swept:
         """What becomes of the test by its schedules, in so many seconds; or by those of tests that meet the same."""
@@ -147,7 +156,7 @@ class Course:
         elif not order.token and (instead := self._met.instead(self.things)) is not None:
             return self._found(outcome=instead.outcome, reason=instead.reason, like=instead.like)
         if not budget:
-            return self._found(outcome=SweepOutcome.CUT_SHORT, reason=f"{option('sweep_budget')} was spent before")
+            return self.spent()
         self.was_searched = True
         if answer is None or answer["outcome"] is None:
             answer = self._ask("search", budget=budget, clients=1 if order.threads else CLIENTS)

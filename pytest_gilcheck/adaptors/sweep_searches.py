@@ -1,5 +1,7 @@
 """Searches that are put off until the records are made: the budget goes to what tests contend for, and not to tests in their order.
 
+A record that probably takes long is put off too, and made before the searches, the shortest first, in half of the time.
+
 Of the tests that contend for the same thing, the one with the fewest steps is searched first. A thing that was searched for comes
 after all that was not. What is left of the time is divided over the things that are left.
 """
@@ -90,9 +92,38 @@ class Searches:
             parts: into so many, at least, what is left is divided: other searches come later.
             further: whether one that has decided nothing is made again now, if there is time; otherwise it waits for that.
         """
-        numbers = count()  # of two equal ranks, the earlier is first
-        queue = [(self._rank(each), next(numbers), each) for each in self._waiting if by(each.server)]
+        waiting = [each for each in self._waiting if by(each.server)]
         self._waiting = [each for each in self._waiting if not by(each.server)]
+        recorded = [each for each in waiting if not each.course.dear]
+        dear = sorted((each for each in waiting if each.course.dear), key=lambda each: each.course.dear)
+        for_searches = _FIRST * left()
+        while dear and left() > for_searches:
+            yield from self._record(dear.pop(0), recorded)
+        yield from self._searched(recorded, left, max(parts, len(dear)), further=further)
+        for each in dear:  # the others have left some time
+            if left() > 0:
+                yield from self._record(each, recorded := [])
+                yield from self._searched(recorded, left, parts, further=further)
+            else:
+                yield each.course.spent()
+
+    def _record(self, put_off: _PutOff, recorded: list[_PutOff]) -> Iterator[Swept]:
+        """Make a record that was put off; a test of which the schedules have to be searched is added to those recorded."""
+        course = put_off.course
+        swept = course.record()
+        if course.is_gone and (other := put_off.instead()) is not None:
+            put_off.server = other
+            course.move_to(other)
+            swept = course.record()
+        if swept is None:
+            recorded.append(put_off)
+        else:
+            yield swept
+
+    def _searched(self, waiting: list[_PutOff], left: Callable[[], float], parts: float, *, further: bool) -> Iterator[Swept]:
+        """Make these searches; see `made`."""
+        numbers = count()  # of two equal ranks, the earlier is first
+        queue = [(self._rank(each), next(numbers), each) for each in waiting]
         heapify(queue)
         while queue:
             before, _, put_off = heappop(queue)

@@ -233,7 +233,9 @@ class SweepServers:
             self._older = [*self._older, present]
             if len(self._older) > _MOST:
                 self._retire(self._older.pop(0))
-        elif older is not present and not order.threads and id(item) in self._numbers:
+        if order.dear and id(item) in self._numbers and item.path not in self._with_forks:
+            return self._put_off(older or present, item, order)
+        if older is not None and older is not present and not order.threads and id(item) in self._numbers:
             swept, final = self._asked(older, item, order)
             if final:
                 return swept
@@ -244,6 +246,12 @@ class SweepServers:
         if present.lives and not final and present.item is not item and not order.threads:
             return self._after_its_run(item, swept)
         return swept
+
+    def _put_off(self, server: _Server, item: pytest.Function, order: Order) -> Swept:
+        """Have the record made later, by a process that stays."""
+        course = Course(server, self._number(item), item.nodeid, order, self._met)
+        self._searches.add(server, course, self._another(item))
+        return course.put_off()
 
     @property
     def _older_one(self) -> _Server | None:

@@ -11,6 +11,7 @@ import inspect
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from fnmatch import fnmatch
 from typing import Any
 
@@ -36,6 +37,8 @@ from .sweep_summary import LATE, SweepSummary, goal_of, last_sweep
 LEFT_OUT = "gilcheck_sweep_leave_out"  # the ini setting
 _LEAST = 60.0  # seconds for a sweep
 _RECORD = 0.1  # seconds that a record may take, until it is known
+_TIMES = 100  # as long as the body of its test, likewise
+_DEAR, _SHARES = 0.3, 3  # seconds, and times its share of what is left: a record that takes more comes after all others
 _SHARE = 0.1  # of what is left, for one search that is made while tests are to come
 _KEPT = 0.3  # of the budget, for searches that are put off
 _STARTS = ((_thread, "start_new_thread"), (threading, "_start_new_thread"), (threading, "_start_joinable_thread"))
@@ -83,6 +86,7 @@ class Sweep:
         self._threads = 0
         self._begun = 0  # tests
         self._recorded, self._recording = 1, _RECORD  # tests that share nothing, and the seconds that they took
+        self._body, self._bodies = 0.0, _RECORD / _TIMES  # seconds of the plain run of the present test, and of those
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
@@ -107,7 +111,8 @@ class Sweep:
             item.stash[_WAITS] = False
             raise
         finally:
-            self._plain += monotonic() - begun
+            self._body = monotonic() - begun
+            self._plain += self._body
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_teardown(self, item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
@@ -144,7 +149,10 @@ class Sweep:
         _without_timeout(item)
         try:
             opt_out, token = self._opt_outs.of(item), self._last.token(item.nodeid)
-            swept = servers.sweep(item, Order(self._threads, budget, not servers.proved, opt_out, token, self._real), following)
+            order = Order(self._threads, budget, not servers.proved, opt_out, token, self._real)
+            if servers.proved and not (self._threads or opt_out or token or self._real):
+                order = replace(order, dear=self._dear(item))
+            swept = servers.sweep(item, order, following)
         except CanaryMissed as missed:
             self._refused = str(missed)
             return Swept(test=item.nodeid, outcome=SweepOutcome.REFUSED, reason=self._refused)
@@ -153,7 +161,14 @@ class Sweep:
             self._spent += took
         if swept.outcome is SweepOutcome.NOTHING:
             self._recorded, self._recording = self._recorded + 1, self._recording + took
+            self._bodies += self._body
         return swept
+
+    def _dear(self, item: pytest.Item) -> float:
+        """Seconds that the record of a test probably takes, if that is much more than its share of the time; otherwise 0."""
+        expected = self._body * self._recording / self._bodies
+        share = (1 - _KEPT) * self._left() / (self._to_come(item) + 1)
+        return expected if expected > max(_DEAR, _SHARES * share) else 0.0
 
     def _search(self, item: pytest.Item, servers: SweepServers, following: pytest.Item | None) -> None:
         """Make the searches that were put off, and cannot wait any longer."""

@@ -1,4 +1,4 @@
-"""A search that has decided nothing has more time when all others have had their turn."""
+"""A search that has decided nothing has more time when all others have had their turn; a record that takes long comes after all."""
 
 from types import SimpleNamespace
 
@@ -11,7 +11,7 @@ from pytest_gilcheck.sweep.swept import SweepOutcome, Swept
 class Needs:
     """A course of which the search decides with so many seconds."""
 
-    has_token, was_searched, is_gone, things, steps = False, False, False, (), 1.0
+    has_token, was_searched, is_gone, things, steps, dear = False, False, False, (), 1.0, 0.0
 
     def __init__(self, name, seconds, clock):
         self.name, self.seconds, self.clock, self.budgets = name, seconds, clock, []
@@ -66,3 +66,45 @@ def test_what_no_time_decides_is_tried_twice_and_told_once():
     found, courses = made(600.0, never=1e9)
     assert found == [("never", SweepOutcome.NOT_REPEATABLE)]
     assert courses["never"].budgets == [MOST, 4 * MOST]
+
+
+class Records(Needs):
+    """A course of which the record was put off, and decides nothing."""
+
+    def __init__(self, name, dear, clock):
+        super().__init__(name, 0.0, clock)
+        self.dear, self.order = dear, []
+
+    def record(self):
+        self.clock.recorded.append(self.name)
+        self.clock.left -= self.dear
+        self.dear = 0.0
+
+    def spent(self):
+        return Swept(test=self.name, outcome=SweepOutcome.CUT_SHORT)
+
+
+@pytest.mark.parametrize(
+    ("budget", "recorded", "cut_short"),
+    [(100.0, ["one", "two", "three"], []), (7.0, ["one", "two", "three"], []), (3.0, ["one", "two"], ["three"])],
+)
+def test_records_that_were_put_off_come_the_shortest_first_and_then_as_long_as_there_is_time(budget, recorded, cut_short):
+    clock = SimpleNamespace(left=budget, recorded=[])
+    searches, server = Searches(), SimpleNamespace(lives=True)
+    for name, dear in {"three": 3.0, "one": 1.0, "two": 2.0}.items():
+        searches.add(server, Records(name, dear, clock), lambda: None)
+    found = {each.test: each.outcome for each in searches.made(lambda server: True, lambda: clock.left)}
+    assert clock.recorded == recorded
+    assert [name for name, outcome in found.items() if outcome is SweepOutcome.CUT_SHORT] == cut_short
+    assert set(found) == {"one", "two", "three"}
+
+
+def test_searches_whose_records_are_made_come_before_what_is_left_of_the_dear_records():
+    clock = SimpleNamespace(left=10.0, recorded=[])
+    searches, server = Searches(), SimpleNamespace(lives=True)
+    searches.add(server, Records("dear", 6.0, clock), lambda: None)
+    searches.add(server, Records("later", 9.0, clock), lambda: None)
+    searches.add(server, Needs("cheap", 1.0, clock), lambda: None)
+    found = [each.test for each in searches.made(lambda server: True, lambda: clock.left)]
+    assert clock.recorded == ["dear", "later"]
+    assert found == ["cheap", "dear", "later"]
