@@ -98,11 +98,13 @@ class Sweep:
             item.stash[_FOUND] = left_out
             return (yield)
         assert isinstance(item, pytest.Function)
+        asked = monotonic()
         self._servers = self._servers or SweepServers(item.session.items, Met())
         if why := self._servers.before(item):
             item.stash[_FOUND] = self._not_swept(item, why)
         item.stash[_WAITS] = not why
         begun, self._threads = monotonic(), 0
+        self._spent += begun - asked  # a fork takes 5 ms, and more of a large process
         try:
             with self._counting():
                 return (yield)
