@@ -91,6 +91,7 @@ class FirstRuns:
         self.pace = 0.0
         self.runs = self.untried = self._samples = 0
         self.settled = self.all_with_one = self.not_known = False
+        self._blind = False  # whether a record has given up, so that not all likely conflicts are known
 
     @property
     def claim(self) -> str:
@@ -102,7 +103,7 @@ class FirstRuns:
             return f"{turned:,} schedules leave no conflict untried that was seen, and {self._samples} samples: no failure"
         if self.runs < FEWEST:
             return ""
-        if not self.all_with_one and self.untried:
+        if not self.all_with_one and (self.untried or self._blind):
             return ""
         which = "all with at most one preemption" if self.all_with_one else "all that turn a likely conflict round"
         return f"{self.runs:,} schedules, each in a process of its own, {which} among them: no failure"
@@ -209,6 +210,6 @@ class FirstRuns:
         if did is None:
             self.not_known = True
             return None
-        gave_up = did.touched is not None and did.touched.gave_up
-        self.not_known = self.not_known or not (did.failed or (did.known and not gave_up and not did.readings))
+        self._blind = self._blind or (did.touched is not None and did.touched.gave_up)
+        self.not_known = self.not_known or not (did.failed or (did.known and not did.readings))
         return did

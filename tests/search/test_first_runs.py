@@ -131,3 +131,17 @@ def test_where_time_is_short_each_run_is_recorded_if_that_takes_hardly_longer(pa
     first_runs.pace = pace
     assert not list(first_runs.failing({0: 2, 1: 2}, 4))
     assert wants[1].touched is recorded
+
+
+def test_after_a_record_that_gave_up_only_all_schedules_with_one_preemption_are_a_claim():
+    class GivesUp(Written):
+        def run(self, how, want):
+            did = super().run(how, want)
+            return replace(did, doubt="no time", touched=replace(did.touched, gave_up=True)) if want.touched else did
+
+    first_runs, failing = searched(GivesUp(*RACE))
+    assert not failing
+    assert not first_runs.settled
+    assert "all with at most one preemption" in first_runs.claim
+    first_runs.all_with_one = False
+    assert not first_runs.claim
