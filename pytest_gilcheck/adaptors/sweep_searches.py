@@ -1,6 +1,7 @@
 """Searches that are put off until the records are made: the budget goes to what tests contend for, and not to tests in their order.
 
-A record that probably takes long is put off too, and made before the searches, the shortest first, in half of the time.
+A record that probably takes long is put off too, and made before the searches, the shortest first, in half of the time. What that
+leaves comes after the first tries of searches, and before their second ones.
 
 Of the tests that contend for the same thing, the one with the fewest steps is searched first. A thing that was searched for comes
 after all that was not. What is left of the time is divided over the things that are left.
@@ -8,7 +9,7 @@ after all that was not. What is left of the time is divided over the things that
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
@@ -92,20 +93,28 @@ class Searches:
             parts: into so many, at least, what is left is divided: other searches come later.
             further: whether one that has decided nothing is made again now, if there is time; otherwise it waits for that.
         """
-        waiting = [each for each in self._waiting if by(each.server)]
-        self._waiting = [each for each in self._waiting if not by(each.server)]
+        waiting = self._taken(by)
         recorded = [each for each in waiting if not each.course.dear]
-        dear = sorted((each for each in waiting if each.course.dear), key=lambda each: each.course.dear)
+        dear = deque(sorted((each for each in waiting if each.course.dear), key=lambda each: each.course.dear))
         for_searches = _FIRST * left()
         while dear and left() > for_searches:
-            yield from self._record(dear.pop(0), recorded)
-        yield from self._searched(recorded, left, max(parts, len(dear)), further=further)
-        for each in dear:  # the others have left some time
-            if left() > 0:
-                yield from self._record(each, recorded := [])
-                yield from self._searched(recorded, left, parts, further=further)
-            else:
-                yield each.course.spent()
+            yield from self._record(dear.popleft(), recorded)
+        if not dear:
+            yield from self._searched(recorded, left, parts, further=further)
+            return
+        yield from self._searched(recorded, left, parts, further=False)
+        while dear:
+            one, recorded = dear.popleft(), []
+            yield from self._record(one, recorded) if left() > 0 else [one.course.spent()]
+            yield from self._searched(recorded, left, max(parts, len(dear)), further=False)
+        if further:
+            yield from self._searched(self._taken(by), left, parts, further=True)
+
+    def _taken(self, by: Callable[[WaitingFork], bool]) -> list[_PutOff]:
+        """Those of these processes, which do not wait any longer."""
+        taken = [each for each in self._waiting if by(each.server)]
+        self._waiting = [each for each in self._waiting if not by(each.server)]
+        return taken
 
     def _record(self, put_off: _PutOff, recorded: list[_PutOff]) -> Iterator[Swept]:
         """Make a record that was put off; a test of which the schedules have to be searched is added to those recorded."""
@@ -133,7 +142,7 @@ class Searches:
                 continue
             seconds = left()
             most = MOST if before_it is None else _LONGER
-            of_it = _FIRST if before_it is None and further else 1.0
+            of_it = _FIRST if before_it is None and parts <= 1 else 1.0  # or else others come later, and have their part
             share = of_it * seconds / max(parts, self._count([course, *(each.course for _, _, each in queue)]))
             budget = min(most, max(LEAST, share))
             if before_it is not None and (seconds <= 0 or budget < _WORTH * before_it.budget):
