@@ -22,7 +22,7 @@ from typing import Any
 from ...core.lookup import looked_up
 from ...core.own_builtins import PutBack
 from .code_facts import OfCode, instructions_of
-from .instructions import INSTRUCTIONS, JUMPS, NEW, effect
+from .instructions import INSTRUCTIONS, JUMPS, effect
 from .starred import Behind, gone_of
 
 _WORD = ctypes.sizeof(ctypes.c_void_p)
@@ -184,7 +184,7 @@ def depths(code: CodeType) -> dict[int, int]:
                 if landing is None:
                     return {}
                 waiting.append((landing, depth + effect(name, argument, jump=True)))
-            if INSTRUCTIONS.get(name, NEW).ends:
+            if INSTRUCTIONS[name].ends:
                 break
             depth += effect(name, argument, jump=False)
             index += 1

@@ -23,7 +23,7 @@ from ...core.source import Position, position_text
 from .calls import first_argument, global_callee, is_step
 from .changing import MISSING, Changing
 from .code_facts import instructions_of
-from .instructions import CALLS, INSTRUCTIONS, NEW
+from .instructions import CALLS, INSTRUCTIONS
 from .operands import Stack, operands
 from .step_rule import GENERATOR, Operation, touched
 from .successors import successors_of
@@ -118,7 +118,7 @@ class Visibility:
         entry: dict[int, Access] = {}
         for before, instruction in zip(instructions[:1] + instructions, instructions, strict=False):
             name, offset = instruction.opname, instruction.offset
-            known = INSTRUCTIONS.get(name, NEW)
+            known = INSTRUCTIONS[name]
             if known.event is False:
                 continue
             if known.event is None or (name == "POP_TOP" and ended_loop):

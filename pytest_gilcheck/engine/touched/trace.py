@@ -162,7 +162,7 @@ class Trace:
             self.not_known[now] = frame.f_code, frame.f_lasti
             return
         around = None
-        if access.name == ENTRY or self._frames.get(task.index) != id(frame):
+        if access.name == ENTRY or looked_up(self._frames, task.index) != id(frame):
             self._frames[task.index] = id(frame)
             around = self._last_steps.around(frame)
         guess = own = Guess.of(found)
