@@ -120,7 +120,7 @@ def refers_to(frame: FrameType, place: int, thing: object) -> bool:
 
 def topmost(frame: FrameType, most: int) -> tuple[Any, ...]:
     """Up to ``most`` operands on top of the stack of a frame, of the calling thread; nothing if they are not known."""
-    depth = _depths(frame.f_code)[0].get(frame.f_lasti, 0)
+    depth = looked_up(_depths(frame.f_code)[0], frame.f_lasti) or 0
     return operands_of(frame, min(depth, most)) or ()
 
 

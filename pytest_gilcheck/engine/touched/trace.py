@@ -318,7 +318,7 @@ class Trace:
     def inside(self, call: ApartCall) -> None:
         """A thread goes on in the middle of it: what it does there may be all that it does."""
         begun, now = call.point, self._engine.point
-        self.parts[now] = [part for part in self.parts.get(begun, ()) if part.part is not LOCK]
+        self.parts[now] = [part for part in looked_up(self.parts, begun) or () if part.part is not LOCK]
         known: Any
         for known in (self.not_known, self.spots, self.torn, self.taken_apart):
             if begun in known:
