@@ -66,7 +66,7 @@ def touched_by_call(function: FunctionType, arguments: list[Any]) -> Touches:
         return of_state([(arguments[0], None, True)])
     if function.__code__ in _COUNTS:
         return UNKNOWN
-    name = _CODES.get(function.__code__)
+    name = looked_up(_CODES, function.__code__)
     owner = arguments[0] if arguments else None
     state = None if name is None else _state(owner)
     if state is None:
@@ -87,7 +87,7 @@ def behind_a_lock(frame: FrameType | None, under_test: UnderTest) -> Touches:
     found: State = []
     while frame is not None and not under_test(frame.f_code.co_filename):
         if not ours(frame.f_code.co_filename):
-            name = _CODES.get(frame.f_code)
+            name = looked_up(_CODES, frame.f_code)
             owner = locals_of(frame).get("self") if name is not None else None
             state = _state(owner)
             if state is None:
