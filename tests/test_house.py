@@ -248,6 +248,28 @@ def test_the_rule_about_clocks_refuses_what_it_should(line):
     assert list(other_clocks(ast.walk(ast.parse(line)))) == [1]
 
 
+def tables_asked_by_get(tree):
+    """The lines at which a table of a module, which the threads of a run share, is asked by ``get``: see `core.lookup`."""
+    for node in tree:
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name) | ast.Attribute(attr=name), attr="get")) if name.isupper():
+                yield node.lineno
+
+
+@SOURCES
+def test_no_table_that_threads_of_a_run_share_is_asked_in_a_way_that_waits_for_itself():
+    lines = {str(path): list(tables_asked_by_get(nodes(path))) for path in ROOMS if path.is_relative_to(HOUSE / "engine")}
+    assert not {name: found for name, found in lines.items() if found}
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [("_ROWS.get(name)", [1]), ("torn.VIEWS.get(kind, 0)", [1]), ("looked_up(_ROWS, name)", []), ("rows.get(name)", [])],
+)  # fmt: skip
+def test_the_rule_about_tables_refuses_what_it_should(line, found):
+    assert list(tables_asked_by_get(ast.walk(ast.parse(line)))) == found
+
+
 PROSE = {"reason", "refusal", "headline"}  # what results say to a reader
 READS = {"startswith", "endswith", "partition", "rpartition", "removeprefix", "removesuffix", "split", "splitlines"}
 

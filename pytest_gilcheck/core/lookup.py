@@ -13,6 +13,7 @@ def looked_up(mapping: Mapping[_Key, _Value], key: _Key) -> _Value | None:
     """The value of a key; None if there is none.
 
     Not ``dict.get``: free-threaded 3.13 takes the lock of the dictionary twice in it, if another thread has made the key or the
-    value. It waits for itself with 40 system calls, each of which may cost it its core for 4 ms beside busy processes.
+    value. It waits for itself with 40 system calls, each of which may cost it its core for 4 ms beside busy processes; and each
+    time, as nothing stays of it. Functions, classes, names and small numbers are spared.
     """
     return mapping[key] if key in mapping else None  # noqa: SIM401

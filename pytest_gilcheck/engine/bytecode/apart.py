@@ -19,6 +19,7 @@ from types import FrameType, MethodDescriptorType, MethodType
 from typing import Any
 
 from ...core.classes import in_class, names_of
+from ...core.lookup import looked_up
 from . import switch_points, torn
 from .at import At, callee_of
 from .c_operations import UNLOCKED
@@ -106,7 +107,7 @@ def _in_steps(thing: Any, consumers: frozenset[str], call: ApartCall, *, searche
         return None
     if kind in ITERATORS:
         return _InSteps(thing, call), torn.sources_of(thing)
-    name = torn.VIEWS.get(kind) or NAMES.get(kind)
+    name = looked_up(torn.VIEWS, kind) or looked_up(NAMES, kind)
     if name is None or not any((name, consumer) in UNLOCKED for consumer in consumers):
         return None
     if kind not in VIEWS and issubclass(kind, dict) and not consumers.isdisjoint(_BY_KEYS):
@@ -175,7 +176,7 @@ def _in_python(callee: Any, given: list[Any], call: ApartCall) -> tuple[Any, lis
         streams = torn.streams_of(given)
         return (_printing(call), [each.holder for each in reached(streams, owns=True, guess=True)]) if len(streams) == 1 else None
     owner = given[0] if type(callee) is MethodDescriptorType and given else getattr(callee, "__self__", None)
-    method = _METHODS.get((type(owner), getattr(callee, "__name__", "")))
+    method = looked_up(_METHODS, (type(owner), getattr(callee, "__name__", "")))
     if method is None or (type(callee) is not MethodDescriptorType and type(callee) is not torn.IN_C[0]):
         return None
     function = method(call)

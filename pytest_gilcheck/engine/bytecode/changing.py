@@ -324,4 +324,4 @@ class Changing:
 
 
 def _value(namespace: dict[str, Any], name: str) -> object:
-    return namespace.get(name, getattr(builtins, name, MISSING))
+    return namespace[name] if name in namespace else getattr(builtins, name, MISSING)  # no ``get``: see `looked_up`

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from ...core.lookup import looked_up
 from ...core.own_builtins import PutBack
-from .instructions import INSTRUCTIONS, NEW
+from .instructions import INSTRUCTIONS
 
 _MOST_KNOWN = 5_000  # code objects, after which all is forgotten: a program may make others in each run
 _Fact = TypeVar("_Fact")
@@ -51,7 +51,7 @@ def instructions_of(code: CodeType) -> list[dis.Instruction]:
         return list(dis.get_instructions(code))
 
 
-_STORES = {number for name, number in dis.opmap.items() if INSTRUCTIONS.get(name, NEW).stores}
+_STORES = {number for name, number in dis.opmap.items() if INSTRUCTIONS[name].stores}
 _EXTENDED = dis.EXTENDED_ARG
 
 

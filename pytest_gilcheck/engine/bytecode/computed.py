@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Set
 from types import BuiltinFunctionType, FunctionType, GetSetDescriptorType, MemberDescriptorType
 
 from ...core.classes import bases_of, derived_from, in_class, module_of_class, names_of
+from ...core.lookup import looked_up
 
 _CHANGED_BY_C = frozenset({"timezone", "altzone", "daylight", "tzname", "__notes__", "value"})  # and no type shows it
 _CONSTANT_IN_C = frozenset(  # attributes of the standard library in C that do not change, and that much code uses for its own
@@ -82,7 +83,7 @@ class _ComputedElsewhere:
 
     def _look(self) -> None:
         known = self._looked_at
-        new = [kind for kind in derived_from(object) if (seen := known.get(id(kind))) is None or seen() is not kind]
+        new = [kind for kind in derived_from(object) if (seen := looked_up(known, id(kind))) is None or seen() is not kind]
         known.update((id(kind), weakref.ref(kind)) for kind in new)
         self._names |= _computed_in(new)
 

@@ -61,7 +61,14 @@ class InstructionRow(NamedTuple):
         return self.access.startswith("write ") and self.access.endswith("{}")
 
 
-INSTRUCTIONS: dict[str, InstructionRow] = {}
+class _Rows(dict[str, InstructionRow]):
+    """By name; `NEW` for an instruction without a row. Not by ``get``: see `core.lookup`."""
+
+    def __missing__(self, name: str) -> InstructionRow:
+        return NEW
+
+
+INSTRUCTIONS = _Rows()
 
 
 def _rows(takes: Count, leaves: Count, *names: str, **others: object) -> None:
@@ -212,15 +219,14 @@ ITERATOR_DEPTH = 2 if _315 else 1
 
 def taken(name: str, argument: int) -> int | None:
     """How many values an instruction takes from the stack; None if that is not known."""
-    found = INSTRUCTIONS.get(name)
-    return None if found is None else _counted(found.takes, argument)
+    return _counted(INSTRUCTIONS[name].takes, argument) if name in INSTRUCTIONS else None
 
 
 def effect(name: str, argument: int | None, *, jump: bool) -> int:
     """By how many values the stack grows in an instruction."""
-    found = INSTRUCTIONS.get(name)
-    if found is None:
+    if name not in INSTRUCTIONS:
         return dis.stack_effect(dis.opmap[name], argument, jump=jump)
+    found = INSTRUCTIONS[name]
     leaves = found.leaves if not jump or found.leaves_at_target is None else found.leaves_at_target
     return _counted(leaves, argument or 0) - _counted(found.takes, argument or 0)
 

@@ -82,7 +82,7 @@ def partly_stepped(file: str) -> bool:
 def _beginnings(file: str) -> tuple[str, ...]:
     found = looked_up(_of_files, file)
     if found is None:
-        found = _of_files[file] = _STEPPED.get(module_of(file), ()) if standard(file) else ()
+        found = _of_files[file] = looked_up(_STEPPED, module_of(file)) or () if standard(file) else ()
     return found
 
 
@@ -90,6 +90,6 @@ def one_step(code: CodeType) -> str:
     """The module of code of the standard library which may work on shared objects in one step; empty if it does not."""
     file = code.co_filename
     top = module_of(file).partition(".")[0] if standard(file) and not wholly_stepped(file) else ""
-    if top in _KNOWN and not code.co_qualname.startswith(_NAMED.get(top, ())):
+    if top in _KNOWN and not code.co_qualname.startswith(looked_up(_NAMED, top) or ()):
         return ""
     return top

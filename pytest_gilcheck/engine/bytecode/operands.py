@@ -18,6 +18,7 @@ from inspect import CO_VARARGS, CO_VARKEYWORDS
 from types import CodeType
 from typing import Any
 
+from ...core.lookup import looked_up
 from .code_facts import OfCode
 from .instructions import INSTRUCTIONS, InstructionRow, effect, taken
 from .successors import Successors, successors_of
@@ -148,9 +149,9 @@ class _Flow:
     def _jumped(self, instruction: dis.Instruction, stack: Stack, after: Stack) -> Stack:
         """The stack after the jump of an instruction."""
         name, unknown = instruction.opname, Operand.UNKNOWN
-        known, takes = INSTRUCTIONS.get(name), taken(name, int(instruction.arg or 0))
+        known, takes = INSTRUCTIONS[name], taken(name, int(instruction.arg or 0))
         more = effect(name, instruction.arg, jump=True)
-        if known is None or takes is None:
+        if takes is None:
             return (unknown,) * max(0, len(stack) + more)
         if known.leaves_at_target is None and name != "FOR_ITER":
             return after
@@ -158,9 +159,9 @@ class _Flow:
 
     def _after(self, instruction: dis.Instruction, stack: Stack) -> Stack:
         name, argument = instruction.opname, int(instruction.arg or 0)
-        known, takes = INSTRUCTIONS.get(name), taken(name, argument)
+        known, takes = INSTRUCTIONS[name], taken(name, argument)
         more = effect(name, instruction.arg, jump=False)
-        if known is None or takes is None:
+        if takes is None:
             return (Operand.UNKNOWN,) * max(0, len(stack) + more)
         if known.locals:
             return self._with_locals(known.locals, instruction.argval, stack)
@@ -196,17 +197,17 @@ class _Flow:
         if name.startswith("LOAD_CONST") or name == "LOAD_SMALL_INT":
             return Operand.IMMUTABLE if immutable(instruction.argval) else Operand.UNKNOWN
         if name == "GET_ITER":
-            return _ITERATORS.get(_at(stack, 1), Operand.UNKNOWN)
+            return looked_up(_ITERATORS, _at(stack, 1)) or Operand.UNKNOWN
         if name == "CALL":
             return _result({_at(stack, takes), _at(stack, takes - 1)})  # the callee is above a null, or below
         if name == "UNPACK_SEQUENCE" or known.known == "immutable if what it takes is":
             pure = all(_at(stack, 1 + deep).immutable for deep in range(takes))
             pure = pure or (name == "COMPARE_OP" and sys.version_info >= (3, 13) and bool(argument & _COMPARED_TO_BOOL))
             return Operand.IMMUTABLE if pure else Operand.UNKNOWN
-        return _KNOWN.get(known.known, Operand.UNKNOWN)
+        return looked_up(_KNOWN, known.known) or Operand.UNKNOWN
 
     def _local(self, name: str) -> Operand:
-        return Operand.UNKNOWN if name in self._unknown else self._locals.get(name, Operand.IMMUTABLE)
+        return Operand.UNKNOWN if name in self._unknown else looked_up(self._locals, name) or Operand.IMMUTABLE
 
     def _stored(self, name: str, stack: Stack) -> Stack:
         value = _kept(_at(stack, 1))

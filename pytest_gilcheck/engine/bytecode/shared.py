@@ -26,6 +26,7 @@ from types import FrameType
 from typing import Any, ClassVar, TypeVar
 
 from ...core.errors import BadValue
+from ...core.lookup import looked_up
 from . import switch_points
 from .c_operations import UNLOCKED
 from .consumer import Consumer, consumer
@@ -48,7 +49,7 @@ def shared(container: C) -> C:
     """
     if switch_points.parallel or is_shared(type(container)):
         return container
-    make = _MAKERS.get(type(container))
+    make = looked_up(_MAKERS, type(container))
     if make is None:
         names = ", ".join(kind.__name__ for kind in _MADE)
         raise BadValue("container", container, f"one of these types exactly: {names}")

@@ -22,7 +22,7 @@ from typing import Any
 from ...core.lookup import looked_up
 from ...core.own_builtins import PutBack
 from .code_facts import OfCode, instructions_of
-from .instructions import INSTRUCTIONS, JUMPS, NEW, effect
+from .instructions import INSTRUCTIONS, JUMPS, effect
 from .starred import Behind, gone_of
 
 _WORD = ctypes.sizeof(ctypes.c_void_p)
@@ -120,7 +120,7 @@ def refers_to(frame: FrameType, place: int, thing: object) -> bool:
 
 def topmost(frame: FrameType, most: int) -> tuple[Any, ...]:
     """Up to ``most`` operands on top of the stack of a frame, of the calling thread; nothing if they are not known."""
-    depth = _depths(frame.f_code)[0].get(frame.f_lasti, 0)
+    depth = looked_up(_depths(frame.f_code)[0], frame.f_lasti) or 0
     return operands_of(frame, min(depth, most)) or ()
 
 
@@ -184,7 +184,7 @@ def depths(code: CodeType) -> dict[int, int]:
                 if landing is None:
                     return {}
                 waiting.append((landing, depth + effect(name, argument, jump=True)))
-            if INSTRUCTIONS.get(name, NEW).ends:
+            if INSTRUCTIONS[name].ends:
                 break
             depth += effect(name, argument, jump=False)
             index += 1

@@ -14,7 +14,7 @@ from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
 from types import CodeType
 from typing import Any, NamedTuple, Protocol
 
-from .instructions import INSTRUCTIONS, ITERATOR_DEPTH, NEW, taken
+from .instructions import INSTRUCTIONS, ITERATOR_DEPTH, taken
 from .operands import PRIVATE, Operand
 
 GENERATOR = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
@@ -101,7 +101,7 @@ def touched(operation: Operation, *, ends_matter: bool) -> str | None:
     Args:
         ends_matter: whether the end of an object may be noticed.
     """
-    known = INSTRUCTIONS.get(operation.name, NEW)
+    known = INSTRUCTIONS[operation.name]
     if not (ends_matter and known.drops) and _EXCEPTED[known.unless](operation):
         return None
     if operation.name == "BINARY_OP" and operation.argument >= FIRST_IN_PLACE and operation.argument != SUBSCRIPT:

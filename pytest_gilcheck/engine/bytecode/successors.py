@@ -8,7 +8,7 @@ from types import CodeType
 
 from ...core.own_builtins import PutBack
 from .code_facts import OfCode, instructions_of
-from .instructions import INSTRUCTIONS, JUMPS, NEW
+from .instructions import INSTRUCTIONS, JUMPS
 
 
 class Successors:
@@ -25,7 +25,7 @@ class Successors:
         index_of = {instruction.offset: index for index, instruction in enumerate(instructions)}
         last = len(instructions) - 1
         self.next = [
-            index + 1 if index < last and not INSTRUCTIONS.get(instruction.opname, NEW).ends else None
+            index + 1 if index < last and not INSTRUCTIONS[instruction.opname].ends else None
             for index, instruction in enumerate(instructions)
         ]
         self.jump = [index_of.get(instruction.argval) if instruction.opname in JUMPS else None for instruction in instructions]

@@ -31,6 +31,7 @@ from typing import Any, NamedTuple
 
 from ...core.build_flags import FREE_THREADED_BUILD
 from ...core.classes import in_class, module_of_class
+from ...core.lookup import looked_up
 from .c_operations import LAZY, READINGS, UNLOCKED, Effect
 from .shared import is_shared
 from .touch import container_of
@@ -104,8 +105,8 @@ def of_instruction(name: str, sign: str) -> Doer:
         sign: of an operator: ``"+="``.
     """
     if name in ("BINARY_OP", "COMPARE_OP") and sign != "[]":
-        return Doer(frozenset(_OPERATORS.get(sign, ())))
-    names = _INSTRUCTIONS.get(name)
+        return Doer(frozenset(looked_up(_OPERATORS, sign) or ()))
+    names = looked_up(_INSTRUCTIONS, name)
     return _IN_ONE_STEP if names is None else Doer(frozenset(names))
 
 
@@ -126,7 +127,7 @@ def of_call(callee: Any, arguments: Iterable[Any]) -> Doer:
         owner, given = given[0], given[1:]
     qualified = callee.__qualname__
     module = getattr(callee, "__module__", None) or module_of_class(kind)
-    names = {f"x.{name}", qualified, f"{module.lstrip('_')}.{qualified}", _SPECIAL_METHODS.get(name, "")}
+    names = {f"x.{name}", qualified, f"{module.lstrip('_')}.{qualified}", looked_up(_SPECIAL_METHODS, name) or ""}
     names |= {"json.Encoder"} if type(callee) is FunctionType and name == "dumps" else {"repr"} if callee is str else set()
     reads = names.isdisjoint(LAZY)
     changes = id(callee) in _CHANGING_IDS or qualified == "list.sort" or (callee is print and bool(streams_of(given)))

@@ -18,12 +18,13 @@ from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any
 
+from ...core.lookup import looked_up
 from ...core.origin import under_test
 from ...core.source import Position, position_text
 from .calls import first_argument, global_callee, is_step
 from .changing import MISSING, Changing
 from .code_facts import instructions_of
-from .instructions import CALLS, INSTRUCTIONS, NEW
+from .instructions import CALLS, INSTRUCTIONS
 from .operands import Stack, operands
 from .step_rule import GENERATOR, Operation, touched
 from .successors import successors_of
@@ -118,7 +119,7 @@ class Visibility:
         entry: dict[int, Access] = {}
         for before, instruction in zip(instructions[:1] + instructions, instructions, strict=False):
             name, offset = instruction.opname, instruction.offset
-            known = INSTRUCTIONS.get(name, NEW)
+            known = INSTRUCTIONS[name]
             if known.event is False:
                 continue
             if known.event is None or (name == "POP_TOP" and ended_loop):
@@ -134,7 +135,7 @@ class Visibility:
                 entry = {offset: Access("call", ENTRY, line)}
             at_entry, switch, ended_loop = name == "RESUME", known.switch, False
             drops = self.names.ends_matter and not _is_of_a_local(instruction, before)
-            self._classify(instruction, line, nones, stacks.get(offset, ()), table, drops=drops)
+            self._classify(instruction, line, nones, looked_up(stacks, offset) or (), table, drops=drops)
             nones = nones + 1 if name == "LOAD_CONST" and instruction.argval is None else 0
         if code.co_flags & GENERATOR or not _ends_without(table.steps, code, instructions):
             entry = {}

@@ -20,6 +20,7 @@ from types import CodeType, FrameType, FunctionType, MethodType
 from typing import Any
 
 from ...core.classes import in_class
+from ...core.lookup import looked_up
 from ...core.origin import ours
 from .stack import locals_of
 from .touch import UNKNOWN, State, Touches, UnderTest, of_state
@@ -65,7 +66,7 @@ def touched_by_call(function: FunctionType, arguments: list[Any]) -> Touches:
         return of_state([(arguments[0], None, True)])
     if function.__code__ in _COUNTS:
         return UNKNOWN
-    name = _CODES.get(function.__code__)
+    name = looked_up(_CODES, function.__code__)
     owner = arguments[0] if arguments else None
     state = None if name is None else _state(owner)
     if state is None:
@@ -86,7 +87,7 @@ def behind_a_lock(frame: FrameType | None, under_test: UnderTest) -> Touches:
     found: State = []
     while frame is not None and not under_test(frame.f_code.co_filename):
         if not ours(frame.f_code.co_filename):
-            name = _CODES.get(frame.f_code)
+            name = looked_up(_CODES, frame.f_code)
             owner = locals_of(frame).get("self") if name is not None else None
             state = _state(owner)
             if state is None:
@@ -105,13 +106,13 @@ def _state(owner: Any) -> State | None:
     (names, conditions), values = _STATE[kind], vars(owner)
     state: State = [(owner, name, True) for name in names]
     state += [(values[name], None, True) for name in ("queue", "_waiters") if name in names and name in values]
-    lock = values.get("_lock")
+    lock = looked_up(values, "_lock")
     if any(name in _METHODS and not (type(each) is MethodType and each.__self__ is lock) for name, each in values.items()):
         return None  # it has a method of its own
     if kind is _CONDITION and not _ours(lock):
         return None
     for name in conditions:
-        inner = _state(values.get(name))
+        inner = _state(looked_up(values, name))
         if inner is None:
             return None
         state += inner

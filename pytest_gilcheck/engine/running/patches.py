@@ -22,6 +22,7 @@ from functools import partial
 from typing import Any
 
 from ...core.classes import file_of_module, is_a, name_of_callable, names_of_module
+from ...core.lookup import looked_up
 from ...core.origin import of_package, ours
 from ..bytecode import switch_points
 from . import controlling, dates, files, hooks, primitives, repeatable, threads
@@ -197,5 +198,5 @@ class Patches:
 def _may_change(module: Any) -> bool:
     if not is_a(module, types.ModuleType):
         return False
-    name = str(names_of_module(module).get("__name__", ""))
+    name = str(looked_up(names_of_module(module), "__name__"))
     return name.partition(".")[0] not in NOT_CHANGED and not ours(file_of_module(module) or "")

@@ -33,6 +33,7 @@ from typing import Any
 
 from ...core.build_flags import FREE_THREADED_BUILD
 from ...core.classes import derived_from, in_class, is_a, module_of_class, names_of
+from ...core.lookup import looked_up
 from ...core.source import line_text
 from .generators import OfNumpy, OfRandom, SharedGenerator, numpy_module
 
@@ -261,7 +262,7 @@ class Repeatable(Chance):
 
     def _number(self, thing: Any) -> int:
         key = id(thing)
-        if (number := self._numbers.get(key)) is not None:
+        if (number := looked_up(self._numbers, key)) is not None:
             return number
         # What is hashed while the check is paused is hashed by number as well: it may be hashed again by a run.
         if not (self._controlled() or self._paused_in == _get_ident()):
@@ -269,7 +270,7 @@ class Repeatable(Chance):
         thread = is_a(thing, threading.Thread)
         if self._changed_last and not thread:
             self.find_older()
-        if (before := self._before.get(key)) is not None and before() is thing:
+        if (before := looked_up(self._before, key)) is not None and before() is thing:
             return object.__hash__(thing)
         number = self._numbers[key] = self.next_number(not thread)
         try:

@@ -10,6 +10,7 @@ import types
 from typing import Any
 
 from ...core.clocks import PUBLIC
+from ...core.lookup import looked_up
 from . import clocks, dates, primitives, repeatable, threads, undermined
 from .controlling import current
 
@@ -58,4 +59,4 @@ def replacement_of(value: Any) -> Any:
 
     Nothing else is hashed, which would run the user's code: a ``MagicMock`` records each such call, in lists that are searched too.
     """
-    return _REPLACEMENTS.get(value) if id(type(value)) in KINDS else None
+    return looked_up(_REPLACEMENTS, value) if id(type(value)) in KINDS else None

@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ...core.build_flags import FREE_THREADED_BUILD
+from ...core.lookup import looked_up
 
 _SHORTEST = 100_000  # nanoseconds, the least that Linux takes (6.12 and later; before, it ignores them)
 _CALLS = {"x86_64": (315, 314), "aarch64": (275, 274), "riscv64": (275, 274)}  # the numbers of sched_getattr and sched_setattr
@@ -51,7 +52,7 @@ def short_slices() -> Iterator[None]:
 
 def _slice() -> _Attributes | None:
     """What the scheduler knows of the calling thread; None if that is not known, or not for us to change."""
-    calls = _CALLS.get(platform.machine())
+    calls = looked_up(_CALLS, platform.machine())
     if not FREE_THREADED_BUILD or calls is None or sys.platform != "linux" or ctypes.sizeof(ctypes.c_void_p) != 8:
         return None
     found = _Attributes()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...core.classes import dictionary_of
+from ...core.lookup import looked_up
 from ..bytecode.touch import ALL
 from .objects import Objects
 
@@ -29,13 +30,13 @@ class Dictionaries:
         """The number of what a step touches, and the part of it."""
         kind = type(thing)
         if kind is dict:
-            known = self._of_dictionary.get(id(thing))
+            known = looked_up(self._of_dictionary, id(thing))
             named = type(part) is str and part != ALL  # of a module
             return self._objects.number(thing) if known is None else known, (part,) if named else part
         number = self._objects.number(thing)
         if type(part) is not str or (kept := dictionary_of(thing)) is None:
             return self._merged.get(number, number), part
-        before = self._dictionary.get(number)
+        before = looked_up(self._dictionary, number)
         if before != id(kept):  # the first use, or another dictionary has taken its place
             if before is not None and self._of_dictionary.get(before) == self._merged.get(number, number):
                 del self._of_dictionary[before]

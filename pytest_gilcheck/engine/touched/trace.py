@@ -162,7 +162,7 @@ class Trace:
             self.not_known[now] = frame.f_code, frame.f_lasti
             return
         around = None
-        if access.name == ENTRY or self._frames.get(task.index) != id(frame):
+        if access.name == ENTRY or looked_up(self._frames, task.index) != id(frame):
             self._frames[task.index] = id(frame)
             around = self._last_steps.around(frame)
         guess = own = Guess.of(found)
@@ -318,7 +318,7 @@ class Trace:
     def inside(self, call: ApartCall) -> None:
         """A thread goes on in the middle of it: what it does there may be all that it does."""
         begun, now = call.point, self._engine.point
-        self.parts[now] = [part for part in self.parts.get(begun, ()) if part.part is not LOCK]
+        self.parts[now] = [part for part in looked_up(self.parts, begun) or () if part.part is not LOCK]
         known: Any
         for known in (self.not_known, self.spots, self.torn, self.taken_apart):
             if begun in known:
