@@ -29,7 +29,7 @@ _WORTH = 1.5  # times as much as before, that a further try gets
 _LAST = 1_000_000  # the rank of a test that depends on what further tries say of others
 # A search says "not repeatable" also if it has found nothing in its time, and what only a first run makes was not searched.
 _PERHAPS_SHORT = (SweepOutcome.CUT_SHORT, SweepOutcome.NOT_REPEATABLE)
-_Rank = tuple[bool, int, bool, bool, float]
+_Rank = tuple[bool, bool, int, bool, bool, float]
 
 
 class _Try(NamedTuple):
@@ -167,13 +167,14 @@ class Searches:
             yield swept
 
     def _rank(self, put_off: _PutOff) -> _Rank:
-        """The least is searched first: a schedule that is known, then what was searched for least often, in the user's code."""
+        """The least is searched first: what was not tried, then a schedule that is known, then what was searched for least often,
+        and the user's code."""
         course, tried = put_off.course, put_off.tried
         if tried is not None and not tried.budget:
-            return True, _LAST, True, True, course.steps
-        times = min((self._times[thing] for thing in course.things), default=int(tried is not None or course.was_searched))
+            return True, True, _LAST, True, True, course.steps
+        times = min((self._times[thing] for thing in course.things), default=int(course.was_searched))
         users = any(of_user(use.file) for thing in course.things for use in thing)
-        return not course.has_token, times, not course.things, not users, course.steps
+        return tried is not None, not course.has_token, times, not course.things, not users, course.steps
 
     def _count(self, courses: list[Course]) -> int:
         """Of the things that these contend for, those that nobody has searched for; a test without a known thing counts as one."""

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from pytest_gilcheck.adaptors.sweep_searches import MOST, Searches
+from pytest_gilcheck.sweep.contended import Use
 from pytest_gilcheck.sweep.swept import SweepOutcome, Swept
 
 
@@ -39,6 +40,17 @@ def test_what_needs_more_than_a_first_try_is_decided_after_the_others_if_there_i
     assert found == [("cheap", SweepOutcome.HOLDS), ("dear", SweepOutcome.HOLDS)]
     assert courses["dear"].budgets[0] == MOST
     assert len(courses["dear"].budgets) == 2
+
+
+def test_all_others_have_their_first_turn_before_a_second_one_also_those_that_meet_what_was_searched_for():
+    clock = SimpleNamespace(left=100.0)
+    searches, server = Searches(), SimpleNamespace(lives=True)
+    searches.add(server, Needs("dear", 12.0, clock), lambda: None)
+    for name in ("one", "two", "three"):
+        cheap = Needs(name, 1.0, clock)
+        cheap.things = (frozenset({Use("shop.py", 1, 1)}),)
+        searches.add(server, cheap, lambda: None)
+    assert [each.test for each in searches.made(lambda server: True, lambda: clock.left)] == ["one", "two", "three", "dear"]
 
 
 @pytest.mark.parametrize("budget", [6.0, 11.0])
