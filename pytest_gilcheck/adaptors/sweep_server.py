@@ -69,6 +69,7 @@ class SweepServer:
             answer = recorder.record(item)
             if answer is not None:
                 read_ahead.unpacked_in_parent(answer.get("learnt", ""))
+                records.read(answer.pop("started"))
             nothing = answer is not None and answer["outcome"] == SweepOutcome.NOTHING
             if not nothing or recorder.recorded == _MOST:
                 self._end_recorder()
@@ -171,6 +172,7 @@ def _record_all(side: ChildSide, orders: OwnDescriptor, records: Records, items:
             if getpid() != side.pid:  # the test has forked, and has not ended that process
                 break
             side.set_deadline(None)
-            side.send_note(json.dumps(found | {"learnt": read_ahead.packed_of_child(files)}).encode())
+            found |= {"learnt": read_ahead.packed_of_child(files), "started": records.started}
+            side.send_note(json.dumps(found).encode())
     finally:
         exit_at_once(1)

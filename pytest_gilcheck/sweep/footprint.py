@@ -27,6 +27,7 @@ from .in_c import modules_in_c
 from .process_names import set_in_process
 
 _CLOCK = CLOCK_READING.name  # each client reads it for itself
+_WORTH_A_WALK = 20  # code objects: to find them takes a walk over all memory, as long as to read so many
 
 
 OfTests = Callable[[str], bool]
@@ -70,12 +71,34 @@ class Records:
         self._stack.enter_context(also)
         self._session = self._stack.enter_context(session_for(None, FuzzPlan(budget=limit)).before_forks())
         self._begun = False
+        self._read: set[int] = set()  # code of which everything is known that its text tells, by id
+        self._started: set[int] = set()  # code that has started in forks, and of which that is not known
         gc.freeze()
 
     def learn(self, parts: Iterable[Any]) -> None:
         """Find what programs reach by these, so that no fork has to."""
         self._session.learn(parts)
         gc.freeze()
+
+    @property
+    def started(self) -> list[int]:
+        """In a fork: the ids of code that has started there, and was not read before."""
+        return list(self._session.events.codes - self._read)
+
+    def read(self, started: Iterable[int]) -> None:
+        """Read the code that has started in a fork, which took half of the time of a record there: later forks know it then.
+
+        Args:
+            started: see there.
+        """
+        self._started.update(started)
+        if len(self._started) < _WORTH_A_WALK or FREE_THREADED_BUILD:  # there, no walk shows the functions
+            return
+        gc.unfreeze()
+        self._session.events.foresee(self._started, ())  # `use` forgets the tables, and keeps what they were made from
+        gc.freeze()
+        self._read |= self._started
+        self._started.clear()
 
     def footprint(self, program: Program, of_tests: OfTests = _nothing) -> Footprint:
         """In a fork: what the threads of this program share.
