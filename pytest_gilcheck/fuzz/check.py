@@ -240,7 +240,9 @@ def _explored(explorer: Explorer, plan: FuzzPlan, template: FuzzResult) -> FuzzR
     until = deadline.end_of_search(plan.sensitivity or (differs and forks))
     if forks and not differs and first_run.changed_by_each:
         until -= OF_FIRST_RUN * max(0.0, until - monotonic())
-    brief_after = (monotonic() + until) / 2 if differs and forks else inf  # the rest of the time is for the first run
+    brief_after = inf
+    if differs and forks:  # the rest of the time is for the first run
+        brief_after = monotonic() if plan.first_runs else (monotonic() + until) / 2
     result = _searched(explorer, plan, template, sequential, deadline, until, difference, brief_after=brief_after)
     if plan.sensitivity and result.verdict is Verdict.HOLDS:
         result = without_each_lock(explorer, plan, result, sequential, deadline)

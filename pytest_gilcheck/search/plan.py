@@ -34,6 +34,8 @@ class FuzzPlan:
         include: modules and packages that are under test although they would not be, by name.
         share: (which, of how many) of the schedules are run here.
         deeper: whether a search that has enumerated so many preemptions goes on to more, until the budget is spent.
+        first_runs: whether the first run is what matters: where a search of it follows, that of later runs ends as soon as it is
+            enough for a claim.
     """
 
     preemptions: int = DEFAULT_PREEMPTIONS
@@ -47,6 +49,7 @@ class FuzzPlan:
     include: tuple[str, ...] = ()
     share: tuple[int, int] = (0, 1)
     deeper: bool = False
+    first_runs: bool = False
 
     @property
     def own_schedules(self) -> int | None:
