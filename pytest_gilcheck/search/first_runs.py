@@ -156,19 +156,24 @@ class FirstRuns:
 
     def _by_conflicts(self, until: float, over: Callable[[], bool], known: KnownSchedules, *, gil: bool) -> Iterator[Schedule]:
         begun, before, by_count = monotonic(), self.runs, gil or self._by_count
-        samples = FEWEST * self.pace / max(until - begun, self.pace, 0.001)
-        share = _SHARE if by_count or samples >= 1 else min(_SHARE, 1 - samples)
-        record_until = until if by_count else begun + share * (until - begun)  # the rest is for runs without a record
 
-        def past(part: float) -> bool:
-            return over() or monotonic() > begun + part * (until - begun)
+        def ends() -> float:
+            """When what is left is for as many samples as a claim needs, which is none without these either."""
+            for_samples = max(_SAMPLES, FEWEST - self.runs) * self.pace
+            return begun + _SHARE * (until - begun) if by_count or for_samples >= until - begun else until - for_samples
 
         def fits(runs: int, seconds: float) -> bool:
-            return by_count or monotonic() + runs * seconds <= begun + share * (until - begun)
+            return by_count or monotonic() + runs * seconds <= ends()
 
-        reduction = Reduction(self._alike, gil, self._doubt, fits=fits, until=lambda: record_until, pace=self.pace)
+        def record_until() -> float:
+            return until if by_count else ends() + (1 - NEARLY_ALL) * (until - begun)  # the last one may end, too
+
+        def is_late() -> bool:
+            return monotonic() > begun + NEARLY_ALL * (until - begun)
+
+        reduction = Reduction(self._alike, gil, self._doubt, fits=fits, until=record_until, pace=self.pace)
         failed = False
-        while not past(share) or (reduction.frontier.likely and not past(NEARLY_ALL)):
+        while not over() and (monotonic() <= ends() or (reduction.frontier.likely and not is_late())):
             if (proposed := reduction.propose()) is None:
                 self.settled = not (gil or failed or reduction.doubt)
                 break
