@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from .test_put_off import causes
 from .test_servers import sweep as sweep  # the fixture
 from .test_sweep import counted
@@ -54,6 +56,7 @@ def test_other():
 """
 
 
+@pytest.mark.slow
 def test_one_race_that_three_tests_meet_is_one_cause_with_its_pair_and_another_one_is_another_cause(sweep):
     racy = SHOP.replace("with LOCK:", "if True:")
     result, lines = sweep(SUITE, shop=racy)

@@ -47,6 +47,7 @@ def test_threads(number):
 """
 
 
+@pytest.mark.slow
 def test_more_tests_with_threads_than_processes_are_kept_are_all_decided_and_the_last_one_is_found(sweep):
     result, lines = sweep(MANY, shop=RACY)
     result.assert_outcomes(passed=12)
