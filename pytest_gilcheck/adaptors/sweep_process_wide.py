@@ -62,6 +62,7 @@ _IF_LOADED = (
     ("random", "", ("seed", "setstate"), "sets the state of the random numbers"),
     ("unittest._log", "_AssertLogsContext", ("__enter__",), "changes the handlers of a logger"),
 )
+_LATE = {"unittest._log": "unittest.case"}  # imported by the call that is refused, and by which module
 _TABLE = "changes a table of the process"
 _TABLES = {  # functions of the standard library that change what it keeps for the process, in one step, which no record sees
     "asyncio": ("set_event_loop_policy",),
@@ -211,6 +212,9 @@ def loaded() -> frozenset[str]:
 
 
 def _loaded() -> Iterator[tuple[Any, tuple[str, ...], str]]:
+    for late, by in _LATE.items():
+        if by in sys.modules:
+            importlib.import_module(late)
     for module, owner, names, what in _IF_LOADED:
         if module in sys.modules:
             yield getattr(sys.modules[module], owner) if owner else sys.modules[module], names, what

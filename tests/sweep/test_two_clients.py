@@ -205,6 +205,7 @@ REFUSED = [
     ("", "mimetypes.add_type('a/a', '.zz')", "changes a table of the process by mimetypes.add_type() at *test_refused.py:"),
     ("", "codecs.register_error('zz', print)", "changes a table of the process by codecs.register_error() at *test_refused.py:"),
     ("", "logging.addLevelName(33, 'A')", "changes a table of the process by logging.addLevelName() at *test_refused.py:"),
+    ("", "unittest.TestCase().assertLogs().__enter__()", "changes the handlers of a logger at *test_refused.py:"),
     ("", "sys.argv = []", "sets sys.argv at *test_refused.py:"),
     ("", "Box.full = True", "sets Box.full at *test_refused.py:"),
 ]  # fmt: skip
