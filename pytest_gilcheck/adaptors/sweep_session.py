@@ -194,8 +194,10 @@ class Sweep:
             summary.add(swept)
 
     def _for_records(self, item: pytest.Item) -> float:
-        """Seconds that the records of the tests to come take, at most half of what is left: no search may spend them."""
-        return min(self._to_come(item) * self._recording / self._recorded, self._left() / 2)
+        """Seconds that no search may spend before the end: the records of the tests to come take them, as far as is known."""
+        come = self._to_come(item)
+        share = come / (come + self._begun) * (1 - _KEPT) * self._allowed  # not of what is left: many searches would leave nothing
+        return min(come * self._recording / self._recorded, share)
 
     def _to_come(self, item: pytest.Item) -> float:
         """How many tests come after this one."""

@@ -72,11 +72,13 @@ def classified(
     return failure, Kind.GIL_MASKED
 
 
-def slept_instead(explorer: Explorer, plan: FuzzPlan, failure: Failure, sequential: list[ScheduleRun], budget: Ledger) -> str:
-    """That a sleep stands for a wait, if no schedule fails in which it lasts until the others wait; otherwise empty."""
-    places, clock = tuple(dict.fromkeys(failure.run.cut_short)), explorer.engine.clock
-    if not places or budget.over():
-        return ""
+def passing_if_sleeps_last(
+    explorer: Explorer, plan: FuzzPlan, failure: Failure, sequential: list[ScheduleRun], budget: Ledger
+) -> int:
+    """How many schedules pass in which each sleep lasts until the other threads wait; 0 if one fails, or too few were tried."""
+    clock = explorer.engine.clock
+    if not failure.run.cut_short or budget.over():
+        return 0
     explorer.progress("a sleep for a wait?")
     limit = budget.account(ledger.SLEEPING, failure.run.points)
     most, clock.most_delays = clock.most_delays, 0
@@ -85,7 +87,18 @@ def slept_instead(explorer: Explorer, plan: FuzzPlan, failure: Failure, sequenti
         found = Search(explorer, failure.schedule.preemptions, limit, plan.seed, gil=gil, sampling=False).run(sequential)
     finally:
         clock.most_delays = most
-    if found.failure is not None or not (found.all_enumerated or found.explored >= ledger.FEWEST_OF_SLEEP):
+    enough = found.all_enumerated or found.explored >= ledger.FEWEST_OF_SLEEP
+    return found.explored if found.failure is None and enough else 0
+
+
+def slept_instead(failure: Failure, passing: int) -> str:
+    """That a sleep stands for a wait; empty if it does not.
+
+    Args:
+        passing: see `passing_if_sleeps_last`.
+    """
+    places = tuple(dict.fromkeys(failure.run.cut_short))
+    if not (places and passing):
         return ""
-    tried = f"none of {found.explored:,} schedules fails in which it lasts until the other threads wait"
+    tried = f"none of {passing:,} schedules fails in which it lasts until the other threads wait"
     return f"; a sleep stands for a wait at {' and '.join(places)}: {tried}. Wait for what they do: join, result(), an event"

@@ -22,7 +22,7 @@ from ..search.outcome import Lost, SearchOutcome
 from ..search.plan import FuzzPlan
 from ..search.replays import Replays
 from ..search.strategy import run_all
-from .after_failure import classified, slept_instead, smaller, with_fewer
+from .after_failure import classified, passing_if_sleeps_last, slept_instead, smaller, with_fewer
 from .explaining.explain import explain
 from .result import FuzzResult, NoClaim
 
@@ -145,6 +145,7 @@ def violated(
         return _hanging(plan, template, failure)
     if unrepeatable and (alone := _fails_alone(explorer, failure, ledger.RUNS_ALONE)):
         return template.without_claim(NoClaim.NOT_DETERMINISTIC, f"{unrepeatable}; and {alone}")
+    passing = passing_if_sleeps_last(explorer, plan, failure, sequential, budget)  # first: it tells a fault of the test
     if not unrepeatable:
         failure = smaller(explorer, searched, failure, budget)
         failure = with_fewer(explorer, plan, failure, sequential, budget)
@@ -162,7 +163,7 @@ def violated(
     failure = replace(last, run=failure.run) if last.symptom is failure.symptom else failure
     few = failure.schedule.preemptions
     reason = f"{failure.symptom}: {failure.message}; with {preemptions(few)}{_delays(failure.run)}"
-    reason += slept_instead(explorer, plan, failure, sequential, budget)
+    reason += slept_instead(failure, passing)
     if any(access is IN_C for _, access, _, _ in failure.run.choices):
         reason += "; simulated: this call is several steps without a GIL"
     if budget.late:

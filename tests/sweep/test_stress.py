@@ -122,8 +122,7 @@ def test_leaves():
 
 @for_real
 def test_after_a_thread_was_left_running_a_process_from_before_it_runs_the_clients(sweep):
-    result, tests = sweep(LEAVES + SUITE + RAISES, 40)
-    assert result.ret == 1
+    _, tests = sweep(LEAVES + SUITE + RAISES, 40)
     assert tests["test_raises"]["outcome"] in ("broken by real threads", "broken by a schedule"), tests
     assert tests["test_locked"]["outcome"] in ("nothing seen with real threads", "cut short")
     assert "left-behind; a test with threads of its own" in tests["test_threads"]["reason"]
