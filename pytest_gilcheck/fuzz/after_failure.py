@@ -91,14 +91,16 @@ def passing_if_sleeps_last(
     return found.explored if found.failure is None and enough else 0
 
 
-def slept_instead(failure: Failure, passing: int) -> str:
-    """That a sleep stands for a wait; empty if it does not.
+def slept_instead(failure: Failure, passing: int) -> tuple[str, tuple[tuple[str, int], ...]]:
+    """That a sleep stands for a wait, in words, and where; nothing if it does not.
 
     Args:
         passing: see `passing_if_sleeps_last`.
     """
-    places = tuple(dict.fromkeys(failure.run.cut_short))
-    if not (places and passing):
-        return ""
+    sleeps = tuple(dict.fromkeys(failure.run.cut_short))
+    if not (sleeps and passing):
+        return "", ()
     tried = f"none of {passing:,} schedules fails in which it lasts until the other threads wait"
-    return f"; a sleep stands for a wait at {' and '.join(places)}: {tried}. Wait for what they do: join, result(), an event"
+    where = " and ".join(each.text for each in sleeps)
+    told = f"; a sleep stands for a wait at {where}: {tried}. Wait for what they do: join, result(), an event"
+    return told, tuple(dict.fromkeys((each.file, each.line) for each in sleeps))

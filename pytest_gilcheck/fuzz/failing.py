@@ -163,7 +163,8 @@ def violated(
     failure = replace(last, run=failure.run) if last.symptom is failure.symptom else failure
     few = failure.schedule.preemptions
     reason = f"{failure.symptom}: {failure.message}; with {preemptions(few)}{_delays(failure.run)}"
-    reason += slept_instead(failure, passing)
+    slept, sleeps = slept_instead(failure, passing)
+    reason += slept
     if any(access is IN_C for _, access, _, _ in failure.run.choices):
         reason += "; simulated: this call is several steps without a GIL"
     if budget.late:
@@ -188,7 +189,7 @@ def violated(
         replays=(count, len(again)),
         story=explanation.text,
         rows=explanation.rows,
-        places=explanation.places,
+        places=sleeps or explanation.places,
         coverage=_until_failure(plan, searched),
     )
 

@@ -80,7 +80,8 @@ class FuzzResult(Judged):
             otherwise. Empty if that is the whole reason.
         tried: what was done after its search had claimed nothing, in words.
         late: whether the time ended before enough schedules of its first run were tried for a claim.
-        places: the lines whose order decides, or where threads wait for each other, each as (file, line); empty if not known.
+        places: the lines whose order decides, or where threads wait for each other, or the sleeps that stand for a wait, each as
+            (file, line); empty if not known.
         failure: what the program raised when it ran again, without any concurrency; the check raises it.
         unguarded: why a program that crashes its interpreter would have ended the process that called the check; empty if only a
             child of it.

@@ -185,6 +185,7 @@ def test_a_sleep_that_stands_for_a_wait_is_named_and_a_wait_in_its_place_holds()
     assert "without any concurrency" not in found.reason
     line = sleeps_instead.__code__.co_firstlineno + 1
     assert f"a sleep stands for a wait at {__file__}:{line} (sleeps_instead)" in found.reason
+    assert found.places == ((__file__, line),)
     counted(submits(threading.Event.wait), lambda _: None, setup=list, schedules=20).assert_holds()
 
 

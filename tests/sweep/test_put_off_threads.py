@@ -88,3 +88,40 @@ def test_a_worker_of_xdist_tells_at_its_end_what_became_of_a_test_with_threads(s
     assert counted(lines)["broken by a schedule"] == 1
     assert sum(counted(lines).values()) == 12
     assert not any("the run ended before" in line for line in lines)
+
+
+SLEEPS = """
+from concurrent.futures import ThreadPoolExecutor
+import shop, time
+
+def test_sleeps_for_a_wait():
+    sold = []
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(shop.sell, sold)
+        time.sleep(0.2)
+        assert sold == ["it"]
+
+def test_waits():
+    sold = []
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(shop.sell, sold).result()
+        assert sold == ["it"]
+"""
+SOLD = """
+class Sale:
+    def __init__(self, what):
+        self.what = what
+
+def sell(sold):
+    sale = Sale("it")
+    sold.append(sale.what)
+"""
+
+
+@pytest.mark.slow
+def test_a_sleep_of_a_test_that_stands_for_a_wait_is_a_cause_in_the_tests_although_the_package_is_preempted(sweep):
+    result, lines = sweep(SLEEPS, shop=SOLD)
+    result.assert_outcomes(passed=3)
+    assert result.ret == 0
+    assert causes(lines) == ["cause in the tests: test_suite.py:14"]
+    assert "met by 1 test: test_suite.py::test_sleeps_for_a_wait" in lines

@@ -12,6 +12,7 @@ from ...core.source import code_position
 from ..bytecode.apart import ApartCall
 from ..bytecode.visible import Access
 from ..schedule import Choice, Schedule
+from .places import Sleep
 from .task import Task
 
 Place = tuple[CodeType, int]  # and the offset of an instruction: its line is found out only for who asks
@@ -123,7 +124,7 @@ class ScheduleRun:
             the owner could not continue.
         readings: if recorded: the points at which code under test read a clock.
         delays: (point, nanoseconds) of each delay.
-        cut_short: ``"file:line (function)"`` of each sleep after which a thread went on by a delay, before others that could.
+        cut_short: each sleep after which a thread went on by a delay, before others that could.
         reachable: if measured: the points at which a build with a GIL can switch.
         lengths: if measured: the number of visible steps of each task, by index.
         left: non-daemon threads that still waited when the program's own threads had ended, and have not ended since.
@@ -136,7 +137,7 @@ class ScheduleRun:
 
     points = yields = wasted = alone = alone_until = 0
     delays: tuple[tuple[int, int], ...] = ()
-    cut_short: tuple[str, ...] = ()
+    cut_short: tuple[Sleep, ...] = ()
     errors: Sequence[tuple[int, str, BaseException]] = ()
     raised_beneath: frozenset[int] = frozenset()
     early = early_offered = waited = explained = False

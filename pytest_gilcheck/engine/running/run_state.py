@@ -15,7 +15,7 @@ from .deadlines import Deadlines
 from .fairness import Fairness
 from .handoff import HandoffSemaphore, SemaphorePool
 from .journal import Journal
-from .places import own_frame, place
+from .places import Sleep, own_frame
 from .policy import NEVER, Policy
 from .record import Observer, Place, RunRecorder, ScheduleRun, anchor_of
 from .task import MAIN, SLEEPING, Task
@@ -130,7 +130,7 @@ class RunState:
         slept = task.state is SLEEPING
         late = self.deadlines.end_wait(task)
         if slept and late:
-            self.record.cut_short = (*self.record.cut_short, place(task.frame, self.takes_part))
+            self.record.cut_short = (*self.record.cut_short, Sleep.of(task.frame, self.takes_part))
         self._note_delay(late)
 
     def _note_delay(self, late: int) -> None:
