@@ -22,7 +22,7 @@ from ..sweep.swept import SweepOutcome, Swept
 from .sweep_course import Course
 from .sweep_fork import WaitingFork
 
-MOST, LEAST = 5.0, 0.5  # seconds for one search
+MOST, LEAST = 5.0, 1.0  # seconds for one search: of a first run, half a second goes before its first schedule
 _FIRST = 0.5  # of the time that is left, for the first tries of all: they find most races, and the rest of the time decides
 _LONGER = 20.0  # seconds for one that has decided nothing, when all others have had their turn
 _WORTH = 1.5  # times as much as before, that a further try gets
