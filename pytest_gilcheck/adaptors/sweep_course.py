@@ -100,9 +100,10 @@ class Course:
                 if missed := self._ask("canary", real=self._order.real)["missed"]:
                     raise CanaryMissed(missed)
                 self.proved = True
-            return self._recorded()
+            swept = self._recorded()
         except _Gone:
             return self._gone()
+        return swept if self._lost is None or swept is None else self._lost
 
     def put_off(self) -> Swept:
         """What is said of the test until it is recorded, or its schedules are searched."""
@@ -118,10 +119,13 @@ class Course:
             swept = self._searched(budget)
         except _Gone:
             return self._gone()
-        return swept if self._lost is None or swept.outcome not in UNSURE else self._lost
+        return swept if self._lost is None or swept.failed is not None else self._lost
 
     def move_to(self, server: WaitingFork) -> None:
-        """Another process is to make the search, as this one has ended. If clients fail there, it may lack what that one had."""
+        """Another process is to go on, as this one has ended: it can only say what breaks the test.
+
+        If clients fail there, it may lack what that one had. If no schedule breaks them, what they raced for may have been made.
+        """
         self._lost = self._gone()
         self._server, self.is_gone = server, False
 

@@ -307,7 +307,8 @@ class SweepServers:
             self._searches.add(server, course, self._another(item))
             return course.put_off(), True
         swept = swept or course.search(order.budget)
-        return swept, course.shares or swept.outcome not in UNSURE or is_process_wide(swept.reason)
+        final = course.shares or course.is_gone or swept.outcome not in UNSURE or is_process_wide(swept.reason)
+        return swept, final  # of one that has ended it is not known what is shared there, and a warmer one may not see it
 
     def _another(self, item: pytest.Function) -> Callable[[], _Server | None]:
         """What gives another process for the search of this test: one that is there, and was forked before its body ran."""

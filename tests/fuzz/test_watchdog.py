@@ -61,11 +61,20 @@ def until(condition):
 def test_a_thread_that_waits_for_a_device_for_a_while_is_not_blocked_outside_of_control(monkeypatch, pipe, state, blocked):
     """A disk is slow where others use it too; what another thread has to end, such as a read of a pipe, is no such wait."""
     real, over = watchdog.read, threading.Event()
+    taken, take = threading.Event(), watchdog.Watchdog._take_turn_from
+
+    def takes(self, *given):
+        taken.set()
+        take(self, *given)
+
     monkeypatch.setattr(watchdog, "read", lambda path: real(path).replace("State:\tS", f"State:\t{state}"))
+    monkeypatch.setattr(watchdog.Watchdog, "_take_turn_from", takes)
 
     def serve():
-        while not over.wait(0.1):
-            os.write(pipe[1], b"1")
+        while not over.wait(0.01 if blocked else 0.1):
+            if taken.is_set() or not blocked:  # on a busy machine, the watchdog comes late
+                taken.clear()
+                os.write(pipe[1], b"1")
 
     server = threading.Thread(target=serve)
     server.start()
