@@ -52,8 +52,8 @@ def test_packages_of_the_system_of_the_user_and_of_a_folder_on_the_path_are_inst
     python = tmp_path / "env/bin/python"
     of_system = sysconfig.get_path("purelib", vars={"base": sys.base_prefix})
     assert asked(python, of_system) == INSTALLED
-    of_user = tmp_path / f"lib/python{sysconfig.get_python_version()}/site-packages"
-    assert asked(sys.executable, str(of_user), PYTHONUSERBASE=str(tmp_path)) == INSTALLED
+    of_user = sysconfig.get_path("purelib", "posix_user", {"userbase": str(tmp_path)})
+    assert asked(sys.executable, of_user, PYTHONUSERBASE=str(tmp_path)) == INSTALLED
     assert asked(sys.executable, str(tmp_path / "a/site-packages"), PYTHONPATH=str(tmp_path / "a/site-packages")) == INSTALLED
     assert asked(sys.executable, str(tmp_path / "a/packages"), PYTHONPATH=str(tmp_path / "a/packages"))[1] == "False"
 
